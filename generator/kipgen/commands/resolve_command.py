@@ -16,7 +16,7 @@ from kipgen.language.names import need_package_name
 from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.tools.atomic import need_place
 from kipwire.tools.files import need_file, read_regular, write_whole
-from kipwire.tools.text import count_of, print_err, print_out
+from kipwire.tools.text import count_of, print_err, print_out, printable_json
 
 _LONGEST = 1 << 30
 """Bytes of an earlier file that are compared."""
@@ -58,7 +58,7 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
         sys.exit(1)
     text = text_of(resolved.document)
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.write(printable_json(text))
     elif check:
         _compare(text, out)
     else:

@@ -1,16 +1,13 @@
-"""Destination of a dump's lines, standard output in large pieces; and times in them, always in UTC."""
+"""Destination of a dump's lines, standard output in large pieces; and times that people give."""
 
 from __future__ import annotations
 
 import io
 import sys
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from datetime import UTC, datetime
 
-NONE = -1
-"""The timestamp of a record that has none."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+from kipwire.tools.text import is_terminal, printable_text
+from kipwire.tools.times import milliseconds_of, now
 
 
 def milliseconds(text: str) -> int:
@@ -20,7 +17,7 @@ def milliseconds(text: str) -> int:
         ValueError: the text is none of these.
     """
     if text == "now":
-        return (datetime.now(UTC) - _EPOCH) // _MILLISECOND
+        return now()
     if text.isascii() and text.isdigit():
         return int(text)
     try:
@@ -29,29 +26,12 @@ def milliseconds(text: str) -> int:
         raise ValueError(
             f"{text!r} is not a time; write one such as 2026-11-21T08:00:00Z, milliseconds since 1970, or now"
         ) from None
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // _MILLISECOND
+    return milliseconds_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
-def moment_text(timestamp: int) -> str:
-    """Format a timestamp in milliseconds, as in `2026-11-21T08:00:47.549Z`; `none` for -1."""
-    if timestamp == NONE:
-        return "none"
-    second, rest = divmod(timestamp, 1000)
-    return f"{_second(second)}.{rest:03d}Z"
-
-
-def moment_text_of_ns(timestamp: int) -> str:
-    """Format a time in nanoseconds as `moment_text` does, with microseconds."""
-    second, rest = divmod(timestamp, 10**9)
-    return f"{_second(second)}.{rest // 1000:06d}Z"
-
-
-@lru_cache(maxsize=4096)
-def _second(second: int) -> str:
-    try:
-        return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S")
-    except (OverflowError, ValueError):  # any number may be there
-        return f"{second}s"
+def metrics_text(text: str) -> str:
+    """Return metrics for standard output: programs get each label as it is, terminals without control characters."""
+    return printable_text(text) if is_terminal(sys.stdout) else text
 
 
 _PIECE = 1 << 16

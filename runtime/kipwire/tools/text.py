@@ -6,6 +6,7 @@ Lines are printed without rich, which takes longer to import than most commands 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from unicodedata import category
 
@@ -95,6 +96,26 @@ def printable_text(text: str) -> str:
 def printable_line(text: str) -> str:
     """Escape all control characters of a text, so that it is one line: ends of lines and tabs, too."""
     return _escape_all(text, "")
+
+
+def printable_json(text: str) -> str:
+    """Escape the control characters in JSON, whose meaning stays; ends of lines and tabs stay, too."""
+    return _NOT_PLAIN.sub(_in_json, text)
+
+
+_NOT_PLAIN = re.compile(r"[^\n\t -~]+")
+
+
+def _in_json(found: re.Match[str]) -> str:
+    """Escape controls as JSON does, each in one unit of UTF-16, or two."""
+    if found[0].isprintable():
+        return found[0]
+    return "".join(_units(one) if category(one) in _STEERING else one for one in found[0])
+
+
+def _units(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _escape_all(text: str, kept: str) -> str:

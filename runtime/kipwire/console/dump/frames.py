@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Collection
 
 from kipwire.console.command_line import one_line
-from kipwire.console.output import Output, moment_text_of_ns
+from kipwire.console.output import Output
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line
+from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.any_capture import Capture, frames_of
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.conversation import REQUEST, RESPONSE

@@ -124,7 +124,7 @@ class JsonLines:
 
     def summary(self, log: Log, summary: Summary) -> str:
         """Format a file as one object, instead of its batches."""
-        return _line({"type": "file", **_of_log(log), **vars(summary), "compressions": dict(summary.compressions)})
+        return _line({"type": "file", **_of_log(log), **summary.plain()})
 
     def _content(self, batch: RecordBatch, record: Record) -> tuple[str, str]:
         """Format the key and the value of a record of a control batch or an internal topic, and the end of the line."""

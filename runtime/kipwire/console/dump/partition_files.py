@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kipwire.console.command_line import one_line
-from kipwire.console.output import Output, moment_text
+from kipwire.console.output import Output
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.model.structs import Struct
 from kipwire.records import read_segment
@@ -25,6 +25,7 @@ from kipwire.records.partition_files import (
     time_misfits,
 )
 from kipwire.tools.text import count_of, print_err, printable_line
+from kipwire.tools.times import moment_text
 
 Entry = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, RecordBatch, accounting
@@ -15,6 +15,7 @@ from kipwire.records.names import segment_after, snapshot_end_of
 from kipwire.records.offsets import Misplaced
 from kipwire.records.segments import offsets_of_file, read_part
 from kipwire.records.stream import Ahead, read_stream
+from kipwire.tools.times import NONE, is_plausible, now
 
 _NAME = ""
 """Name of the log in errors of the reader; the caller adds the real one."""
@@ -82,13 +83,24 @@ def damage_of(error: DecodeError, position: int, lost: str = "") -> Damage:
 class Summary:
     """The batches of a file, counted."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, at: int | None = None) -> None:
+        """Begin to count.
+
+        Args:
+            size: bytes of the file.
+            at: the present time, in milliseconds since 1970; by default of this machine.
+        """
+        self._at = now() if at is None else at
         self.size = size
         """Bytes of the file."""
         self.batches = self.control_batches = self.records = self.errors = 0
         self.first_offset = self.last_offset = -1
-        self.first_timestamp = self.last_timestamp = -1
+        self.first_timestamp = self.last_timestamp = NONE
         """Milliseconds since 1970; -1 if no batch has a timestamp."""
+        self.implausible_times = 0
+        """Number of batches with a time before 1970, or more than a day after the present."""
+        self.implausible_producers: dict[int, None] = {}
+        """The ids of producers of such batches, in their order."""
         self.compressions: Counter[str] = Counter()
         """Number of batches by compression."""
 
@@ -109,7 +121,35 @@ class Summary:
         self.batches += 1
         self.control_batches += batch.is_control
         self.compressions[batch.compression] += 1
-        first = batch.max_timestamp if batch.timestamp_type == "LogAppendTime" else batch.base_timestamp
-        if first >= 0 and batch.delete_horizon is None:
-            self.first_timestamp = first if self.first_timestamp < 0 else min(self.first_timestamp, first)
-        self.last_timestamp = max(self.last_timestamp, batch.max_timestamp)
+        self._add_times(batch)
+
+    def _add_times(self, batch: RecordBatch) -> None:
+        """Count the times of a batch: of its first record, unless something else is in that place, and the highest."""
+        highest = first = batch.max_timestamp
+        if batch.timestamp_type != "LogAppendTime" and batch.delete_horizon is None:
+            first = batch.base_timestamp
+        if first == NONE:
+            first = highest
+        elif highest == NONE:  # brokers store it if all records are before 1970
+            highest = first
+        if first == NONE:
+            return
+        if first > highest:
+            first, highest = highest, first
+        is_first = self.first_timestamp == self.last_timestamp == NONE
+        if is_first or first < self.first_timestamp:
+            self.first_timestamp = first
+        if is_first or highest > self.last_timestamp:
+            self.last_timestamp = highest
+        if not (is_plausible(first, self._at) and is_plausible(highest, self._at)):
+            self.implausible_times += 1
+            if batch.producer_id >= 0:
+                self.implausible_producers[batch.producer_id] = None
+
+    def plain(self) -> dict[str, Any]:
+        """Convert the counts to plain data."""
+        counts = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        return counts | {
+            "implausible_producers": list(self.implausible_producers),
+            "compressions": {**self.compressions},
+        }

@@ -11,11 +11,11 @@ from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import Log
 from kipwire.console.dump.reading import Damage, Summary
 from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
-from kipwire.console.output import NONE, moment_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
 from kipwire.tools.text import count_of, printable_line
+from kipwire.tools.times import NONE, moment_text
 
 _json = json_text(ascii=False)
 
@@ -93,6 +93,8 @@ class TextLines:
             ]
         if summary.control_batches:
             parts.append(count_of(summary.control_batches, "control batch", "control batches"))
+        if summary.implausible_times:
+            parts.append(_implausible(summary))
         if summary.errors:
             parts.append(count_of(summary.errors, "error"))
         return f"{log.name}: {', '.join(parts)}\n"
@@ -145,6 +147,19 @@ class TextLines:
 def _result(value: object) -> str:
     """Show text as records are shown, everything else as JSON."""
     return repr(value) if type(value) is str else _safe(_json(value))
+
+
+_MOST_PRODUCERS = 5
+"""Producers that a line names."""
+
+
+def _implausible(summary: Summary) -> str:
+    """Format how many batches have implausible times, and whose they are."""
+    count = count_of(summary.implausible_times, "batch", "batches")
+    ids = list(summary.implausible_producers)
+    named = ", ".join(map(str, ids[:_MOST_PRODUCERS])) + (", ..." if len(ids) > _MOST_PRODUCERS else "")
+    whose = f" (producer {named})" if ids else ""
+    return f"{count} with times before 1970 or in the future{whose}"
 
 
 def _plain(records: list[Record]) -> str:

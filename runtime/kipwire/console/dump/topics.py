@@ -151,7 +151,8 @@ class Reader:
         bounds, offset = self._bounds, self._brokers.offset
         start = await offset(partition, ListOffsetsTimestamp.EARLIEST)
         end = await offset(partition, ListOffsetsTimestamp.LATEST)
-        if bounds.first_timestamp is not None:
+        # To brokers a time before 1970 has another meaning; nothing is before the first offset.
+        if bounds.first_timestamp is not None and bounds.first_timestamp >= 0:
             since = await offset(partition, bounds.first_timestamp)
             start = end if since < 0 else max(start, since)
         if bounds.first_offset is not None:

@@ -27,9 +27,9 @@ from kipwire.console.offsets.lag import (
     totals_of,
 )
 from kipwire.console.offsets.model import Group, Look, Member
-from kipwire.console.output import moment_text
 from kipwire.console.text_tables import MOST_SHOWN, table_lines
 from kipwire.tools.text import count_of, has_colour, printable_line, style_line
+from kipwire.tools.times import moment_text
 
 _UNKNOWN = "?"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

@@ -27,7 +27,7 @@ from kipwire.console.offsets.metrics import metrics_of
 from kipwire.console.offsets.model import Look
 from kipwire.console.offsets.remembered import Memory
 from kipwire.console.offsets.report import Report, json_of, text_of
-from kipwire.console.output import Output
+from kipwire.console.output import Output, metrics_text
 from kipwire.tools.text import did_you_mean, print_err
 
 ATTEMPTS = 4
@@ -102,7 +102,8 @@ def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
         case Format.JSON:
             return json_of(report)
         case Format.PROMETHEUS:
-            return iter([metrics_of(report.look, report.rows_by_group, report.stalled or ())])
+            metrics = metrics_of(report.look, report.rows_by_group, report.stalled or ())
+            return iter([metrics_text(metrics)])
 
 
 def _nothing(query: LagQuery, names: Sequence[str]) -> str:

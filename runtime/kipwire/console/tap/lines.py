@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from kipwire.console.json_text import JsonText
-from kipwire.console.output import moment_text_of_ns
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, style_line
+from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.exchanges import Errors, Exchange, Row
 from kipwire.traffic.frame_facts import decode_frame, error_text
 

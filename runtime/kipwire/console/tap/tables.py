@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kipwire.console.output import moment_text_of_ns
 from kipwire.console.text_tables import table_lines
 from kipwire.tools.text import count_of
+from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
 from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, find_unserved
 
