@@ -49,6 +49,8 @@ BATCH_SCHEMA = pa.schema(
         ("magic", pa.int8()),
         ("segment", pa.string()),
         ("batch_position", pa.int64()),
+        ("base_timestamp_ms", pa.int64()),
+        ("max_timestamp_ms", pa.int64()),
         ("error", pa.string()),
     ]
 )
@@ -167,7 +169,12 @@ def _column(segment: Segment, heads: Heads, field: pa.Field) -> pa.Array:
     return pa.array(numbers, field.type)
 
 
-_ATTRIBUTES = {"batch_size": "size", "batch_position": "position"}
+_ATTRIBUTES = {
+    "batch_size": "size",
+    "batch_position": "position",
+    "base_timestamp_ms": "base_timestamp",
+    "max_timestamp_ms": "max_timestamp",
+}
 _UNKNOWN_IF_NEGATIVE = ("base_offset", "records_count")
 
 

@@ -94,6 +94,8 @@ def expected_row(segment: Segment, batch: RecordBatch) -> dict[str, Any]:
         "leader_epoch": batch.partition_leader_epoch,
         "segment": segment.path,
         "batch_position": batch.position,
+        "base_timestamp_ms": times["base_timestamp"],
+        "max_timestamp_ms": times["max_timestamp"],
         "error": None,
     }
 

@@ -14,9 +14,12 @@ from kipjobs.jobs.transactions.tables import (
     unread_markers,
     without_coordinator,
 )
+from kipjobs.jobs.transactions.times import OF_TIMES, implausible_times
 
 __all__ = [
     "OF_BATCHES",
+    "OF_TIMES",
+    "implausible_times",
     "known_producers",
     "log_starts",
     "open_transactions",

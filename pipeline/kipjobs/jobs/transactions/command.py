@@ -23,14 +23,23 @@ from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC, TYPE
 from kipjobs.report.report import Report, Table
 from kipwire.tools.text import count_of
+from kipwire.tools.times import now
 
 
-def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Report:
-    """Report the transactions of coordinators and of partitions, from the log folders of brokers."""
+def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST, at: int | None = None) -> Report:
+    """Report the transactions of coordinators and of partitions, from the log folders of brokers.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        mode: the reaction to damage.
+        at: the present time in milliseconds since 1970, after which no time is plausible; by default this machine's.
+    """
     sf = functions_of(session)
     states = log(session, roots, [TOPIC], mode, columns=OF_COORDINATORS)
     coordinated = transactions.transactions(states).persist()
-    batches = heads(session, roots, transactions.OF_BATCHES, mode=mode)
+    columns = dict.fromkeys((*transactions.OF_BATCHES, *transactions.OF_TIMES))
+    batches = heads(session, roots, columns, mode=mode)
     segments = files(session, roots, "segment").persist()
     snapshots = files(session, roots, "producer", mode=mode)
     known = transactions.known_producers(batches, segments, snapshots, mode).persist()
@@ -64,6 +73,16 @@ def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -
                 is_wrong=True,
             ),
             without.table,
+            Table(
+                "implausible_times",
+                "Segments with times before 1970 or in the future",
+                transactions.implausible_times(batches, now() if at is None else at),
+                ("topic", "partition", "segment", "producer_id"),
+                hidden=("lowest_ms", "highest_ms"),
+                note="Retention by time keeps a segment until its highest time is old. A producer that counts in other "
+                "units, or whose clock is wrong, wrote them.",
+                is_wrong=True,
+            ),
             Table(
                 "transactions",
                 "Transactional ids, as their coordinators know them",

@@ -423,8 +423,8 @@ def transactions(log: DataFrame) -> DataFrame:
             value["producer_epoch"].alias("producer_epoch"),
             _state(sf, value["transaction_status"]).alias("state"),
             value["transaction_timeout_ms"].alias("timeout_ms"),
-            _time(sf, value["transaction_start_timestamp_ms"]).alias("started"),
-            _time(sf, value["transaction_last_update_timestamp_ms"]).alias("changed"),
+            sf.kafka_time(value["transaction_start_timestamp_ms"]).alias("started"),
+            sf.kafka_time(value["transaction_last_update_timestamp_ms"]).alias("changed"),
             _partitions(sf, value["transaction_partitions"]).alias("partitions"),
         )
     )
@@ -434,10 +434,6 @@ def _state(sf: Functions, status: Column) -> Column:
     """Return the name of a state in Kafka's tools, such as PrepareCommit; an unknown number as text."""
     words = {int(one): one.name.title().replace("_", "") for one in TransactionState}
     return sf.coalesce(*[sf.when(status == number, word) for number, word in words.items()], status.cast("string"))
-
-
-def _time(sf: Functions, milliseconds: Column) -> Column:
-    return sf.when(milliseconds >= 0, sf.timestamp_millis(milliseconds))
 
 
 def _partitions(sf: Functions, topics: Column) -> Column:
