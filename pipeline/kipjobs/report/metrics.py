@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, functions_of
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
@@ -42,7 +42,7 @@ def _lines(metrics: Metrics) -> Iterator[str]:
     # Texts in Kafka may have any bytes; the format is UTF-8.
     valid = [sf.valid_text(name).alias(name) if name in texts else sf.col(name) for name in labels]
     values = [sf.col(name) for name in dict.fromkeys(gauge.column for gauge in metrics.gauges)]
-    rows: list[dict[str, Any]] = metrics.frame.select(*valid, *values).toArrow().to_pylist()
+    rows = python_rows(metrics.frame.select(*valid, *values).toArrow())
     rows.sort(key=lambda row: [row[name] for name in labels])
     for gauge in metrics.gauges:
         names = list(gauge.labels)

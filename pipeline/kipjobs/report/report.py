@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
+from kipjobs.arrow import python_rows
 from kipjobs.engines import Column, DataFrame
 from kipjobs.report.metrics import Metrics
 from kipwire.tools.text import printable_line
+from kipwire.tools.times import date_text
 
 Row = dict[str, Any]
+_NO_TIMES = datetime.min
 
 
 @dataclass(frozen=True)
@@ -85,14 +89,20 @@ class FirstRows:
 
 def first_rows(table: Table, most: int) -> FirstRows:
     """Compute the first rows of a table, at most the given number."""
-    rows = table.frame.orderBy(*table.order).limit(most + 1).toArrow().to_pylist()
+    rows = python_rows(table.frame.orderBy(*table.order).limit(most + 1).toArrow())
     columns = tuple(name for name in table.frame.columns if name not in table.hidden)
     return FirstRows(table, columns, tuple(rows[:most]), len(rows) <= most)
 
 
+def chart_rows(chart: Chart) -> list[Row]:
+    """Compute the rows of a chart; a row whose time has no date has no place on its axis."""
+    rows = python_rows(chart.frame.toArrow())
+    return [row for row in rows if isinstance(row.get("time", _NO_TIMES), datetime)]
+
+
 def total_row(report: Report) -> Row:
     """Return the row of the totals; empty if there are none."""
-    rows = [] if report.totals is None else report.totals.toArrow().to_pylist()
+    rows = [] if report.totals is None else python_rows(report.totals.toArrow())
     return dict(rows[0]) if rows else {}
 
 
@@ -136,7 +146,7 @@ def cell(value: Any, column: str = "") -> str:
         return value.hex()
     if isinstance(value, list):
         return ", ".join(cell(one, column) for one in value)
-    if hasattr(value, "isoformat"):
-        return str(value.strftime("%Y-%m-%d %H:%M:%S.%f"))[:-3]
+    if isinstance(value, datetime):
+        return date_text(value, " ", "milliseconds")
     is_quantity = isinstance(value, int) and not _NAMES.fullmatch(column)
     return printable_line(f"{value:,}" if is_quantity else str(value))

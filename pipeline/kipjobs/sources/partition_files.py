@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from kipjobs.arrow import TIMESTAMP
+from kipjobs.arrow import HIGHEST_MILLISECOND, TIMESTAMP
 from kipjobs.errors import SourceError
 from kipjobs.files.access import FoundFile, path_text
 from kipjobs.files.roots import Roots, each_root, files_of, fitting
@@ -36,7 +36,6 @@ _CHECKPOINTS = (
 )
 _MILLISECONDS = 1000
 """Microseconds in a millisecond."""
-_LAST_TIME = (2**63 - 1) // _MILLISECONDS
 
 
 class PartitionFile(NamedTuple):
@@ -148,7 +147,7 @@ def _text(file: PartitionFile) -> str:
 
 def _time(milliseconds: int) -> int | None:
     """Return microseconds since 1970; null for a time that is not set, or that 64 bits cannot hold."""
-    return milliseconds * _MILLISECONDS if milliseconds != -1 and abs(milliseconds) <= _LAST_TIME else None
+    return milliseconds * _MILLISECONDS if milliseconds != -1 and abs(milliseconds) <= HIGHEST_MILLISECOND else None
 
 
 KINDS = {

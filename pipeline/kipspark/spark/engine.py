@@ -28,6 +28,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from kipjobs.arrow import HIGHEST_MILLISECOND
 from kipjobs.files.access import read_path
 from kipjobs.messages.records import Records
 from kipjobs.messages.selection import KAFKA, Selection
@@ -35,6 +36,7 @@ from kipspark.arrow import spark_type, struct_type
 from kipspark.spark.column_functions import ColumnOrName, compute_once
 from kipspark.spark.functions import passing_decoder, passing_record_decoder
 from kipspark.spark.session import tasks_at_once
+from kipwire.tools.times import FIRST_MICROSECOND, LAST_MICROSECOND, NONE
 
 ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -67,6 +69,12 @@ class SparkFunctions:
     def valid_text(self, column: ColumnOrName) -> Column:
         """Replace bytes that are not UTF-8 by U+FFFD."""
         return sf.make_valid_utf8(column)
+
+    def kafka_time(self, column: ColumnOrName) -> Column:
+        """Convert Kafka's milliseconds to times, where 64 bits hold the microseconds."""
+        number = _column_of(column)
+        fits = (number != NONE) & number.between(-HIGHEST_MILLISECOND, HIGHEST_MILLISECOND)
+        return sf.when(fits, sf.timestamp_millis(number))
 
     def octets(self, column: ColumnOrName, position: int) -> Column:
         """Return the bytes from a position on."""
@@ -154,10 +162,14 @@ _NESTED = (ArrayType, MapType, StructType)
 
 def lines(frame: DataFrame, text_format: str) -> DataFrame:
     """Return the rows of a table as text, in a column `value`; without line ends and without a header."""
+    types: list[DataType] = [field.dataType for field in frame.schema.fields]
     if text_format == "csv":
-        types: list[DataType] = [field.dataType for field in frame.schema.fields]
         return frame.select(sf.concat_ws(",", *map(_csv, frame.schema.names, types)).alias("value"))
-    return frame.select(sf.to_json(sf.struct(*map(_column, frame.schema.names)), _AS_JSON).alias("value"))
+    columns = [
+        _time_text(name).alias(name) if isinstance(type_, TimestampType) else _column(name)
+        for name, type_ in zip(frame.schema.names, types, strict=True)
+    ]
+    return frame.select(sf.to_json(sf.struct(*columns), _AS_JSON).alias("value"))
 
 
 def _column(name: str) -> Column:
@@ -165,11 +177,23 @@ def _column(name: str) -> Column:
     return sf.col(f"`{name}`")
 
 
+def _time_text(name: str) -> Column:
+    """Format times as the embedded engine does: one without a date is the number with its unit."""
+    column = _column(name)
+    number = sf.unix_micros(column)
+    milliseconds = sf.expr(f"unix_micros(`{name}`) div 1000").cast("string")
+    beyond = sf.when(number % 1000 == 0, sf.concat(milliseconds, sf.lit("ms"))).otherwise(
+        sf.concat(number.cast("string"), sf.lit("us"))
+    )
+    has_date = number.between(FIRST_MICROSECOND, LAST_MICROSECOND)
+    return sf.when(has_date, sf.to_csv(sf.struct(column), _TIMES)).when(column.isNotNull(), beyond)
+
+
 def _csv(name: str, type_: DataType) -> Column:
     """Format a field of CSV: null is empty, and text is always in quotes, so that an empty text is not null."""
     column = _column(name)
     if isinstance(type_, TimestampType):
-        text = sf.to_csv(sf.struct(column), _TIMES)
+        text = _time_text(name)
     elif isinstance(type_, _NESTED):
         text = _quote(sf.to_json(column, _AS_JSON))
     elif isinstance(type_, BinaryType):

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.spark.client_config import without_secrets
+from kipspark.spark.engine import ENGINE
 from kipwire.aio import parse_address
 from kipwire.console.brokers import Settings
 from kipwire.console.brokers.properties import Properties
@@ -26,11 +27,15 @@ from kipwire.console.offsets.model import Place
 from kipwire.console.offsets.unread import Search, find_firsts
 
 _SECONDS_TO_ANSWER = 15.0
-_MICROS = 1000
-"""Microseconds in a millisecond."""
 _MOST_NOTES = 5
 _FIRSTS = pa.schema(
-    [("topic", "string"), ("partition", "int32"), ("offset", "int64"), ("has_record", "bool"), ("micros", "int64")]
+    [
+        ("topic", "string"),
+        ("partition", "int32"),
+        ("offset", "int64"),
+        ("has_record", "bool"),
+        ("milliseconds", "int64"),
+    ]
 )
 
 
@@ -44,7 +49,7 @@ class Behind(NamedTuple):
 
 
 Row = tuple[str, int, int, bool, int | None]
-"""A row of `_FIRSTS`; a time is in microseconds since 1970, None if the record has none."""
+"""A row of `_FIRSTS`; a time is in milliseconds since 1970, None if the record has none."""
 
 
 class Firsts(NamedTuple):
@@ -79,7 +84,7 @@ def live_firsts(
         ).result()
     arrays = [pa.array([row[at] for row in found], field.type) for at, field in enumerate(_FIRSTS)]
     frame = spark.createDataFrame(pa.Table.from_arrays(arrays, schema=_FIRSTS))
-    return Firsts(frame.withColumn("time", sf.timestamp_micros("micros")).drop("micros"), notes)
+    return Firsts(frame.withColumn("time", ENGINE.functions.kafka_time("milliseconds")).drop("milliseconds"), notes)
 
 
 def find(
@@ -122,7 +127,7 @@ async def _found(
     finally:
         await cluster.close()
     found: list[Row] = [
-        (place.topic, place.partition, offset, first.is_there, first.time * _MICROS if first.time >= 0 else None)
+        (place.topic, place.partition, offset, first.is_there, first.time if first.time >= 0 else None)
         for place, by_offset in firsts.items()
         for offset, first in by_offset.items()
     ]

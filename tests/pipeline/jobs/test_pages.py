@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
@@ -217,7 +218,7 @@ def test_a_page_that_fails_costs_no_table(
     def draw(axes: Any, rows: list[dict[str, Any]]) -> None:
         raise RecursionError("no such chart")
 
-    rows = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: [row("a")]))
+    rows = SimpleNamespace(toArrow=lambda: pa.Table.from_pylist([row("a")]))
     of_report = table("a", Frame("kept"))
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
     monkeypatch.setattr(running, "first_rows", lambda one, most: FirstRows(one, (), (), True))

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, Session
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.files.roots import Roots
@@ -59,7 +60,7 @@ def found(report: Report) -> Found:
 def _rows(frame: DataFrame) -> tuple[list[tuple[str, str]], list[str]]:
     table = frame.toArrow()
     types = [(field.name, str(_plain(field.type))) for field in table.schema]
-    return types, sorted(map(repr, map(_ordered, table.to_pylist())))
+    return types, sorted(map(repr, map(_ordered, python_rows(table))))
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kipjobs.arrow import python_rows, python_values
 from kipjobs.engines.embedded.columns import Column, text
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.functions import EmbeddedFunctions
@@ -39,10 +40,10 @@ class EmbeddedEngine:
                 opened.write(",".join(frame.columns) + "\r\n")
             for batch in frame.session.batches(frame.orderBy(*order)):
                 if text_format == "csv":
-                    columns = [map(field, column.to_pylist()) for field, column in zip(fields, batch, strict=True)]
+                    columns = [map(field, python_values(column)) for field, column in zip(fields, batch, strict=True)]
                     opened.writelines(",".join(row) + "\r\n" for row in zip(*columns, strict=True))
                 else:
-                    opened.writelines(f"{dump_line(row)}\n" for row in batch.to_pylist(maps_as_pydicts="lossy"))
+                    opened.writelines(f"{dump_line(row)}\n" for row in python_rows(batch))
 
 
 ENGINE = EmbeddedEngine()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kipjobs.arrow import python_rows
 from kipjobs.engines.embedded.columns import Column, column, column_of, order_of, quote, with_name
 from kipjobs.engines.embedded.types import words_of
 from kipjobs.engines.functions import ArrowMap
@@ -140,11 +141,10 @@ class Frame:
         return self.session.table(self)
 
     def collect(self) -> list[tuple[Any, ...]]:
-        rows = self.toArrow().to_pylist()
-        return [tuple(row.values()) for row in rows]
+        return [tuple(row.values()) for row in python_rows(self.toArrow())]
 
     def isEmpty(self) -> bool:  # noqa: N802
-        return not self.limit(1).collect()
+        return not len(self.limit(1).toArrow())
 
     def count(self) -> int:
         return int(self.agg(Column("count(*)", "rows")).collect()[0][0])

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kipjobs.arrow import HIGHEST_MILLISECOND
 from kipjobs.engines.embedded import decoders
 from kipjobs.engines.embedded.columns import (
     CURRENT_ROW,
@@ -30,6 +31,7 @@ from kipjobs.engines.embedded.columns import (
 )
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.json_text import json_texts
+from kipwire.tools.times import NONE
 
 ColumnOrName = Column | str
 
@@ -163,9 +165,6 @@ class EmbeddedFunctions:
     def sum(self, column: ColumnOrName) -> Column:
         return Column(f"CAST(sum({column_of(column).sql}) AS BIGINT)")
 
-    def timestamp_millis(self, column: ColumnOrName) -> Column:
-        return Column(f"make_timestamptz(({column_of(column).sql})::BIGINT * 1000)")
-
     def transform(self, column: ColumnOrName, change: Callable[[Column], Column]) -> Column:
         depth = _depth.get()
         name = f"one_{depth}"
@@ -201,6 +200,11 @@ class EmbeddedFunctions:
 
     def valid_text(self, column: ColumnOrName) -> Column:
         return column_of(column)  # DuckDB has no other texts
+
+    def kafka_time(self, column: ColumnOrName) -> Column:
+        number = column_of(column)
+        fits = (number != NONE) & number.between(-HIGHEST_MILLISECOND, HIGHEST_MILLISECOND)
+        return self.when(fits, Column(f"make_timestamptz(({number.sql})::BIGINT * 1000)"))
 
     def octets(self, column: ColumnOrName, position: int) -> Column:
         return Column(f"({column_of(column).sql})[{position}:]")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
 import pyarrow as pa
+
+from kipwire.tools.times import date_text
 
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
 
@@ -84,13 +86,13 @@ def without_nulls(value: Any) -> Any:
 
 def time_text(time: datetime) -> str:
     """Format a time as ISO 8601 in UTC, such as `2026-11-21T08:00:50.123000Z`."""
-    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return f"{date_text(time)}Z"
 
 
 def csv_field(type_: pa.DataType) -> Callable[[Any], str]:
     """Return a function that formats values of a type as CSV: null is empty, and text is always in quotes."""
     if pa.types.is_timestamp(type_):
-        return lambda value: "" if value is None else time_text(value)
+        return lambda value: value or "" if value is None or isinstance(value, str) else time_text(value)
     if pa.types.is_nested(type_):
         return lambda value: "" if value is None else _in_quotes(dump_line(value))
     if pa.types.is_binary(type_):

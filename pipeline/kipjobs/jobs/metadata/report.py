@@ -9,10 +9,11 @@ so. Several replicas of the log are made one first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.errors import FAILFAST, JobError, Mode
 from kipjobs.files.roots import Roots, roots_text
@@ -25,9 +26,11 @@ from kipjobs.jobs.shared.left_out import (
     unread_records,
 )
 from kipjobs.jobs.shared.reading import folder, heads, log, snapshots, without_copies
+from kipjobs.jobs.shared.times import is_plausible
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.report import Chart, Report, Table
+from kipwire.tools.times import date_text
 
 
 def metadata_report(session: Session, roots: Roots, at: datetime | None, mode: Mode = FAILFAST) -> Report:
@@ -89,7 +92,10 @@ def metadata_report(session: Session, roots: Roots, at: datetime | None, mode: M
         (
             Chart(
                 "What changed when",
-                changes.orderBy(sf.desc("offset")).limit(DOTS).select(sf.col("type").alias("name"), "time"),
+                changes.where(is_plausible(sf, sf.col("time"), sf.current_timestamp()))
+                .orderBy(sf.desc("offset"))
+                .limit(DOTS)
+                .select(sf.col("type").alias("name"), "time"),
                 charts.events,
             ),
         ),
@@ -106,15 +112,13 @@ def _span(session: Session, roots: Roots, mode: Mode) -> dict[str, Any]:
     sf = functions_of(session)
     batches = heads(session, roots, ("base_offset", "last_offset", "base_timestamp", "segment"), [metadata.TOPIC], mode)
     span: dict[str, Any]
-    (span,) = (
+    (span,) = python_rows(
         batches.agg(
             sf.min("base_offset").alias("first"),
             sf.max("last_offset").alias("last"),
             sf.min("base_timestamp").alias("since"),
             sf.count_distinct(folder(sf, "segment")).alias("replicas"),
-        )
-        .toArrow()
-        .to_pylist()
+        ).toArrow()
     )
     return span
 
@@ -129,7 +133,7 @@ def _origin(roots: Roots, at: datetime | None, span: dict[str, Any], log: DataFr
         ((last,),) = metadata.until(log, at).agg(sf.max("offset")).collect()
         if last is None:
             raise JobError(f"{roots_text(roots)}: no state at {utc(at)}: the log begins at {utc(span['since'])}")
-    taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
+    taken = python_rows(snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow())
     if taken:
         (earlier,) = taken
         return (
@@ -151,9 +155,11 @@ def nothing_of(roots: Roots) -> JobError:
     return JobError(f"{roots_text(roots)}: no records of {metadata.TOPIC}; {where}")
 
 
-def utc(time: datetime) -> str:
-    """Format a time for a report."""
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+def utc(time: datetime | str | None) -> str:
+    """Format a time of `kipjobs.arrow.python_rows` for a report."""
+    if time is None:
+        return "an unknown time"
+    return f"{date_text(time, ' ', 'seconds')} UTC" if isinstance(time, datetime) else time
 
 
 def metadata_snapshot(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataFrame:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs import offsets
+from kipjobs.jobs.shared.times import is_plausible, seconds_between
 
 OF_BATCHES = (*offsets.OF_BATCHES, "base_timestamp", "timestamp_type", "is_control")
 """The columns of batches that these functions need."""
@@ -44,8 +45,8 @@ def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame, as_o
     records of that batch.
 
     It is 0 if `lag` is 0, or if no batch is left to read, since the records with these offsets are removed, or only
-    markers of transactions have them. It is null if the lag or the timestamp is not known, or the timestamp is after
-    `as_of`. Producers set timestamps by their own clocks.
+    markers of transactions have them. It is null if the lag or the timestamp is not known, or the timestamp is before
+    1970 or after `as_of`. Producers set timestamps by their own clocks.
 
     Args:
         groups: with the columns of `PLACE`, offset and lag.
@@ -136,7 +137,7 @@ def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int)
         seconds: how long an offset must stand still.
     """
     sf = functions_of(groups)
-    stood = (sf.unix_micros("as_of") - sf.unix_micros("since")) / sf.lit(1_000_000.0)
+    stood = seconds_between(sf, "since", "as_of")
     return (
         groups.where((sf.col("lag") > 0) & sf.coalesce(sf.col("lag_seconds") > 0, sf.lit(True)))
         .join(moved, list(PLACE))
@@ -156,7 +157,8 @@ def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: Da
     """Return the lag of each group for each partition over time: name, time, lag.
 
     It is the lag at each commit. From the last one on it is what the partition has grown by since then, up to `as_of`,
-    since a consumer that has died commits no more, and its lag grows.
+    since a consumer that has died commits no more, and its lag grows. Commits at times that are not plausible are left
+    out.
 
     Args:
         lagging: of `kipjobs.jobs.offsets.with_lag`.
@@ -166,8 +168,7 @@ def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: Da
     """
     sf = functions_of(lagging)
     last = groups.where(sf.col("lag").isNotNull()).select(*PLACE, "offset", "lag", "last_commit").crossJoin(as_of)
-    after = sf.unix_micros("time") - sf.unix_micros("last_commit")
-    whole = sf.unix_micros("as_of") - sf.unix_micros("last_commit")
+    after, whole = seconds_between(sf, "last_commit", "time"), seconds_between(sf, "last_commit", "as_of")
     since = (
         grown.join(sf.broadcast(last.drop("lag")), ["topic", "partition"])
         .where((sf.col("time") > sf.col("last_commit")) & (sf.col("time") <= sf.col("as_of")))
@@ -176,7 +177,13 @@ def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: Da
         .agg(sf.max("time").alias("time"), sf.max("end_offset").alias("end"), sf.max("offset").alias("offset"))
         .select(*PLACE, "time", sf.greatest(sf.col("end") - sf.col("offset"), sf.lit(0)).alias("lag"))
     )
-    at_commits = lagging.where(sf.col("lag").isNotNull()).select(*PLACE, "time", "lag")
+    # One commit of a wrong clock would leave the others no room on the axis.
+    at_commits = (
+        lagging.where(sf.col("lag").isNotNull())
+        .crossJoin(as_of)
+        .where(is_plausible(sf, sf.col("time"), sf.col("as_of")))
+        .select(*PLACE, "time", "lag")
+    )
     at_end = last.where(sf.col("as_of") > sf.col("last_commit")).select(*PLACE, sf.col("as_of").alias("time"), "lag")
     name = sf.concat_ws(" ", "group", sf.concat("topic", sf.lit("-"), "partition"))
     return at_commits.unionByName(since).unionByName(at_end).select(name.alias("name"), "time", "lag")
@@ -197,9 +204,10 @@ def highest(lines: DataFrame, most: int) -> DataFrame:
 
 def _seconds(sf: Functions, is_there: Column, first: Column) -> Column:
     """Return the lag in seconds at `as_of`, by the time of the first unread record, if there is one."""
-    age = (sf.unix_micros("as_of") - sf.unix_micros(first)) / sf.lit(1_000_000.0)
+    age = seconds_between(sf, first, "as_of")
+    is_known = (sf.unix_micros(first) >= 0) & (first <= sf.col("as_of"))
     is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & ~is_there)
-    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & (first <= sf.col("as_of")), age)
+    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & is_known, age)
 
 
 def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:

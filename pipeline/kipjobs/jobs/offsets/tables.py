@@ -53,7 +53,7 @@ def commits(log: DataFrame) -> DataFrame:
             key["group"].alias("group"),
             key["topic"].alias("topic"),
             key["partition"].alias("partition"),
-            sf.coalesce(sf.timestamp_millis(value["commit_timestamp"]), sf.col("timestamp")).alias("time"),
+            sf.coalesce(sf.kafka_time(value["commit_timestamp"]), sf.col("timestamp")).alias("time"),
             value["offset"].alias("offset"),
             value["leader_epoch"].alias("leader_epoch"),
             value["metadata"].alias("metadata"),

@@ -86,7 +86,7 @@ def states(log: DataFrame) -> DataFrame:
         )
     )
     found = sf.map_groups(rows, ("group", "topic_id", "partition"), final_state, pa.schema(STATE_TYPE))
-    return found.withColumn("written", sf.when(sf.col("written") >= 0, sf.timestamp_millis("written")))
+    return found.withColumn("written", sf.kafka_time("written"))
 
 
 def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:

@@ -29,13 +29,13 @@ from kipjobs.jobs.shared.options import (
 )
 from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import check_file, check_tables, json_lines, write_file, write_tables
-from kipjobs.report.report import FirstRows, Report, Table, first_rows, total_row
+from kipjobs.report.report import FirstRows, Report, Table, chart_rows, first_rows, total_row
 from kipjobs.report.terminal import show
 from kipjobs.report.views import page
 from kipwire.console.offsets.given import Format
-from kipwire.console.output import Output
+from kipwire.console.output import Output, metrics_text
 from kipwire.tools.terminal import ERR, OUT, table_console
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import printable_json, printable_line
 
 ReportOf = Callable[[Session], Report]
 
@@ -125,7 +125,7 @@ def deliver(
         with waiting():
             text = exposition(report.metrics)
         if outputs.shown is Format.PROMETHEUS:
-            click.echo(text.encode(), nl=False)
+            click.echo(metrics_text(text).encode(), nl=False)
         if outputs.metrics is not None:
             write_file(outputs.metrics, text)
             said.print(f"\nMetrics: {outputs.metrics}")
@@ -135,7 +135,7 @@ def deliver(
         said.print(f"\nTables: {outputs.out}")
     if outputs.html is not None:
         with waiting():
-            charts = [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts]
+            charts = [(chart, chart_rows(chart)) for chart in report.charts]
         write_file(outputs.html, page(report, tables, charts, totals))
         said.print(f"\nPage: {outputs.html}")
     if report.left_out:
@@ -152,7 +152,7 @@ def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[Non
     with waiting():
         line = next(lines, None)  # which waits for the first table alone
     while line is not None:
-        out.write(line)
+        out.write(printable_json(line))
         printed += 1
         line = next(lines, None)
     out.flush()

@@ -1,0 +1,97 @@
+"""Whatever odd records a log has, jobs report all the others, and show the odd ones as they are.
+
+`ODD_LOGS=10000 SEED=1 pytest -m night tests/pipeline/jobs/test_odd_logs.py` tries more logs, and others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kipjobs.engines import Session
+from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.files.roots import Roots
+from kipjobs.jobs.shared.options import Outputs
+from kipjobs.jobs.shared.running import deliver
+from kipjobs.jobs.transactions.command import transactions_report
+from kipjobs.report.outputs import TableFormat, json_lines
+from kipjobs.report.report import Report
+from kipwire.console.offsets.given import Format
+from tests.support.odd_logs import JOBS, KINDS, missing, write_odd_logs
+from tests.support.subjects.both_engines import JOBS as REPORTS
+from tests.support.subjects.both_engines import different, of_both
+from tests.support.subjects.broker_logs import NOW
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    # py4j and Spark leave sockets and files to be collected, and pandas has deprecated what Spark still uses.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+_LOGS = int(os.environ.get("ODD_LOGS", "200"))
+_SEED = int(os.environ.get("SEED", "0"))
+_AT_ONCE = 200
+"""Logs in a folder, which one run of a job reads."""
+_REPORTS: dict[str, Callable[[Session, Roots], Report]] = {
+    **REPORTS,
+    "transactions": partial(transactions_report, at=NOW),
+}
+_OUTPUTS = ((Format.TEXT, TableFormat.PARQUET), (Format.JSON, TableFormat.CSV), (Format.PROMETHEUS, TableFormat.JSONL))
+
+
+def check(
+    folder: Path, seeds: Sequence[int], jobs: Sequence[str], outputs: Sequence[tuple[Format, TableFormat]]
+) -> None:
+    """Check that reports on logs have all rows, and that they can be shown and written in these formats."""
+    logs = write_odd_logs(folder / "logs", seeds)
+    for job in jobs:
+        with EmbeddedSession() as session:
+            report = _REPORTS[job](cast(Session, session), str(folder / "logs"))
+            assert missing(job, report, logs) == [], f"{job}: seeds {seeds[0]} to {seeds[-1]}"
+            for shown, written in outputs:
+                page = folder / f"{job}.html" if shown is Format.TEXT else None
+                deliver(report, Outputs(folder / f"{job}-{written}", written, page, shown=shown))
+
+
+def test_jobs_have_all_rows_of_two_odd_logs(tmp_path: Path) -> None:
+    check(tmp_path, range(_SEED, _SEED + 2), ("transactions", "tiered"), ())
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("part", range(-(-_LOGS // _AT_ONCE)))
+def test_jobs_have_all_rows_of_odd_logs(part: int, tmp_path: Path) -> None:
+    first = _SEED + part * _AT_ONCE
+    check(tmp_path, range(first, min(first + _AT_ONCE, _SEED + _LOGS)), JOBS, _OUTPUTS)
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("job", JOBS)
+def test_200_odd_logs_have_the_same_rows_on_both_engines(job: str, tmp_path: Path, spark: SparkSession) -> None:
+    logs = write_odd_logs(tmp_path, range(_SEED, _SEED + 200))
+    here, on_spark = of_both(job, spark, str(tmp_path))
+    assert different(here, on_spark) == {}
+    assert missing(job, _REPORTS[job](spark, str(tmp_path)), logs) == []
+
+
+@pytest.mark.night
+@pytest.mark.parametrize("job", ["transactions", "tiered", "offsets"])
+def test_the_json_of_odd_logs_is_the_same_on_both_engines(job: str, tmp_path: Path, spark: SparkSession) -> None:
+    write_odd_logs(tmp_path, range(_SEED, _SEED + 20))
+    with EmbeddedSession() as session:
+        here = sorted(json_lines(_REPORTS[job](cast(Session, session), str(tmp_path)).tables))
+    assert here == sorted(json_lines(_REPORTS[job](spark, str(tmp_path)).tables))
+    assert any('ms"' in line for line in here)
+
+
+def test_every_kind_is_odd_in_a_row_of_its_own(tmp_path: Path) -> None:
+    for kind in KINDS:
+        (log,) = write_odd_logs(tmp_path / kind, [_SEED], [kind])
+        (of_good,) = write_odd_logs(tmp_path / f"no {kind}", [_SEED], [])
+        assert {job for job, _, _ in log.expected} >= {job for job, _, _ in of_good.expected}
+        assert len(log.expected) > len(of_good.expected)
