@@ -25,6 +25,8 @@ _LITTLE = 1 << 16
 """Bytes of memory that are no new peak."""
 _MOST_SENT = 1 << 20
 """Bytes that a client sends at most."""
+_FLOOD = 50
+"""Requests of which all responses are read."""
 _NAME = "bad client"
 """Name of the tasks of clients, which are none of the listener's."""
 
@@ -95,8 +97,7 @@ async def resetting(client: socket.socket, talk: Talk) -> None:
 
 async def flooding(client: socket.socket, talk: Talk) -> None:
     """Send requests as fast as the listener takes them, and read all responses."""
-    frames = talk.request * max(1, _MOST_SENT // 16 // len(talk.request))
-    sending = asyncio.create_task(_send(client, frames), name=_NAME)
+    sending = asyncio.create_task(_send(client, talk.request * _FLOOD), name=_NAME)
     try:
         while await asyncio.get_running_loop().sock_recv(client, 1 << 18):
             pass
@@ -158,7 +159,7 @@ async def growth_under(
     tasks: list[asyncio.Task[None]] = []
     try:
         for kind in [one for one in kinds for _ in range(each)]:
-            clients.append(client := _socket(address))
+            clients.append(client := _socket(address, reads=kind is flooding))
             await asyncio.get_running_loop().sock_connect(client, address)
             tasks.append(asyncio.create_task(_run(kind, client, talk), name=_NAME))
         peak = await _peak(process, before, clients)
@@ -171,10 +172,11 @@ async def growth_under(
     return Growth(peak, await _left(process, before))
 
 
-def _socket(address: tuple[str, int]) -> socket.socket:
-    """Make a socket that buffers few unread bytes."""
+def _socket(address: tuple[str, int], *, reads: bool) -> socket.socket:
+    """Make a socket, which buffers few bytes of those that it does not read."""
     client = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    if not reads:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.setblocking(False)
     return client
 

@@ -21,7 +21,7 @@ from kipwire.message.messages import Message, described
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
     from types import TracebackType
 
     from kipwire.message.conversion import Loss
@@ -119,7 +119,7 @@ class Connection:
         frame = self._encode(request, version, lost)
         if not self._is_answered(frame):
             raise LocalProtocolError(f"{described(request)} with acks of 0 has no response; use send")
-        response = await self._answer(frame, deadline, type(request))
+        response = await self._received(frame, self._link.submit(frame, deadline), type(request))
         assert response is not None
         return response.body_as(type(request), lost=lost)
 
@@ -165,21 +165,47 @@ class Connection:
             Failure: there is no response; the class says why.
             LocalProtocolError: the frame is too short for a request.
         """
+        return await (await self.begin(frame, timeout))
+
+    async def begin(self, frame: bytes, timeout: float | None = None) -> Coroutine[Any, Any, bytes | None]:
+        """Send a request frame, and return what is awaited for its response; otherwise as `exchange`.
+
+        So a program can send several in an order of its own, before it waits for any. Each has to be awaited.
+        """
         if len(frame) < HEAD.size:
             raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
         deadline = await self._turn(timeout)
         (number,) = CORRELATION_ID.unpack_from(frame, _ID_AT)
-        try:
-            if not self._link.is_taken(number):
-                answer = await self._answer(frame, deadline, None)
-                return None if answer is None else answer.raw
+        sent = frame
+        if self._link.is_taken(number):
             own_id = CORRELATION_ID.pack(self._link.next_id())
-            answer = await self._answer(b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :])), deadline, None)
-            return None if answer is None else frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+            sent = b"".join((frame[:_ID_AT], own_id, frame[HEAD.size :]))
+        return self._exchanged(frame, sent is frame, self._link.submit(sent, deadline))
+
+    async def _exchanged(
+        self, frame: bytes, has_own_id: bool, response: asyncio.Future[Response] | None
+    ) -> bytes | None:
+        """Await the response to a frame, which gets its correlation id again if another one was sent."""
+        try:
+            answer = await self._received(frame, response, None)
         except Closed as failure:
             if hint := size_first(frame):  # only now, since a frame of Fetch may begin so by chance
                 raise Closed(self._address, f"{failure.reason}; {hint}") from failure
             raise
+        if answer is None or has_own_id:
+            return None if answer is None else answer.raw
+        return frame[_ID_AT : HEAD.size] + answer.raw[CORRELATION_ID.size :]
+
+    def pause_reading(self) -> None:
+        """Read no more responses, until `resume_reading`: the broker then waits, as for any client that does not read.
+
+        A program that passes them on calls it while they cannot go out. The timeouts of requests go on.
+        """
+        self._link.want(is_on=False)
+
+    def resume_reading(self) -> None:
+        """Read responses again."""
+        self._link.want(is_on=True)
 
     async def close(self) -> None:
         """Close the connection; requests that wait for their responses fail with `Closed`."""
@@ -236,15 +262,14 @@ class Connection:
         api_key, version, _ = HEAD.unpack_from(frame)
         return is_answered(self._registry, frame, api_key, version)
 
-    async def _answer(self, frame: bytes, deadline: float, cls: Any) -> Response | None:
-        """Send a frame now and return the response to it; None if none is due.
+    async def _received(self, frame: bytes, response: asyncio.Future[Response] | None, cls: Any) -> Response | None:
+        """Await the response to a frame that was sent; None if none is due.
 
         Raises:
             Failure: there is no response.
         """
         try:
-            answer = self._link.submit(frame, deadline)
-            return None if answer is None else await answer
+            return None if response is None else await response
         except TimeoutError:
             api_key, version, _ = HEAD.unpack_from(frame)
             what = f"the request with API key {api_key}" if cls is None else cls.NAME

@@ -49,6 +49,9 @@ class Link(asyncio.Protocol):
         """True while the transport has more to write than it wants to keep."""
         self._is_held = False
         """True while requests wait for the end of something that must not be interrupted."""
+        self._is_wanted = True
+        """False while the program takes no more responses."""
+        self._is_reading = True
         self._outgoing: list[bytes] = []
         """Requests that go out at the end of this turn of the event loop."""
         self._outgoing_size = 0
@@ -113,13 +116,15 @@ class Link(asyncio.Protocol):
             yield
         finally:
             self._is_held = False
+            self._read_or_not(is_on=self._is_wanted)
             self._give_turn()
 
     async def idle(self) -> None:
-        """Wait until no request is in flight, or the connection fails."""
+        """Wait until no request is in flight, or the connection fails; read what comes then, whoever wants it."""
         while self._waiting:
             self._idle = self._loop.create_future()
             await self._idle
+        self._read_or_not(is_on=True)
 
     def _note_idle(self) -> None:
         if self._idle is not None and not self._idle.done():
@@ -174,6 +179,23 @@ class Link(asyncio.Protocol):
             self._outgoing.clear()
             self._outgoing_size = 0
             self._transport.write(data)
+
+    # Receiving.
+
+    def want(self, *, is_on: bool) -> None:
+        """Take responses or not: what comes then stays in the buffers of the system, and the broker has to wait."""
+        self._is_wanted = is_on
+        if not self._is_held:
+            self._read_or_not(is_on=is_on)
+
+    def _read_or_not(self, *, is_on: bool) -> None:
+        if self._transport is None or is_on == self._is_reading or self._transport.is_closing():
+            return
+        self._is_reading = is_on
+        if is_on:
+            self._transport.resume_reading()
+        else:
+            self._transport.pause_reading()
 
     # Deadlines. One timer is enough: it checks all waiting futures, and is set again for the next deadline.
 

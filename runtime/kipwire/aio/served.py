@@ -4,6 +4,9 @@ The transport only collects bytes and wakes `run`; `run` takes a request when th
 open requests is bounded, and reading from the socket stops once enough bytes wait. With one request at a time the
 handler is awaited in `run` itself; with several each has a task, and the order of responses is kept by
 `ServerConnection`. When the client ends, open requests are still answered.
+
+Counts bound nothing where the client chooses the sizes, so bytes are bounded, too: of open requests, and of responses.
+While these cannot go out, no handler begins, and `Client.on_full` lets those at work fetch no more.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 from kipwire.aio.failures import Address
 from kipwire.connection import Request, SaslToken, ServerConnection
@@ -24,6 +28,9 @@ if TYPE_CHECKING:
 
 _UNSEEN = 65536
 """Bytes: no more is read while as many have come that no request was taken from."""
+_MOST_BYTES = 8 << 20
+"""Bytes of open requests, or of early responses, with which no more is taken. Five Produce requests of Java's producer
+have less, which is as many as it has in flight."""
 
 Handler = Callable[[Request], Awaitable[Message | bytes | None]]
 """Answers a request: by a response in any version, which is converted to the request's version; by a frame with its
@@ -45,6 +52,10 @@ class Client:
         """Host and port of this server that the client has connected to."""
         self.on_part: Callable[[Part], None] | None = None
         """Called with a request that is not whole, whenever more of it has come; may raise `ClosedByHandler`."""
+        self.on_full: Callable[[], None] | None = None
+        """Called when responses cannot go out, since the client does not read: handlers that fetch them should stop."""
+        self.on_room: Callable[[], None] | None = None
+        """Called when they can go out again."""
         self._transport = transport
 
     def write(self, data: bytes) -> None:
@@ -90,6 +101,14 @@ class Served(asyncio.Protocol):
         self.broken: Exception | None = None
         """The transport's error for a client that broke off the connection."""
         self._handling: set[asyncio.Task[None]] = set()
+        self._handled_bytes = 0
+        """Bytes of the requests that have a task."""
+        self._client: Client | None = None
+        self._room = asyncio.Event()
+        """Set while responses can go out."""
+        self._room.set()
+        self._gate = asyncio.Semaphore()
+        """Kept by the first handler that waits for room, so that handlers begin in the order of their requests."""
         self._lost: asyncio.Future[None] = self._loop.create_future()
         """Done when the transport has closed its socket."""
         self._change: asyncio.Future[None] | None = None
@@ -106,7 +125,7 @@ class Served(asyncio.Protocol):
         if self._transport is None:
             return  # the client has left already
         address = (self._transport.get_extra_info("peername") or ("a client", 0))[:2]
-        client = Client(address, self._transport)
+        self._client = client = Client(address, self._transport)
         async with self._session(client) as handler:
             try:
                 await self._answer_all(handler, client)
@@ -127,7 +146,8 @@ class Served(asyncio.Protocol):
                 else:
                     task = self._loop.create_task(self._answer_beside_others(handler, event))
                     self._handling.add(task)
-                    task.add_done_callback(self._on_handled)
+                    self._handled_bytes += len(event.raw)
+                    task.add_done_callback(partial(self._on_handled, len(event.raw)))
                 while self._is_full() and self._error is None:
                     await self._on_change()
                 self._raise_error()
@@ -142,7 +162,11 @@ class Served(asyncio.Protocol):
 
     def _is_full(self) -> bool:
         """True if no more requests are taken: the limit is reached, or the client has to read first."""
-        return self._is_paused or max(self._wire.in_flight, len(self._handling)) >= self._most_in_flight
+        return (
+            not self._room.is_set()
+            or max(self._wire.in_flight, len(self._handling)) >= self._most_in_flight
+            or self._handled_bytes > _MOST_BYTES
+        )
 
     async def _answer(self, handler: Handler, request: Request) -> None:
         answer = await handler(request)
@@ -157,16 +181,36 @@ class Served(asyncio.Protocol):
             data = self._wire.respond_frame(request, answer)
         if data and self._transport is not None:
             self._transport.write(data)
+        self._note_room()
 
     async def _answer_beside_others(self, handler: Handler, request: Request) -> None:
         try:
+            if self._gate.locked() or not self._room.is_set():
+                async with self._gate:
+                    while not self._room.is_set():
+                        await self._room.wait()
             await self._answer(handler, request)
         except Exception as error:
             self._error = self._error or error
 
-    def _on_handled(self, task: asyncio.Task[None]) -> None:
+    def _on_handled(self, size: int, task: asyncio.Task[None]) -> None:
         self._handling.discard(task)
+        self._handled_bytes -= size
         self._wake()
+
+    def _note_room(self) -> None:
+        """Note whether responses can go out; tell the handler what has changed."""
+        has_room = not self._is_paused and self._wire.early_bytes <= _MOST_BYTES
+        if has_room == self._room.is_set():
+            return
+        if has_room:
+            self._room.set()
+            self._wake()
+        else:
+            self._room.clear()
+        action = None if self._client is None else self._client.on_room if has_room else self._client.on_full
+        if action is not None:
+            action()
 
     def _raise_error(self) -> None:
         if self._error is not None:
@@ -207,16 +251,18 @@ class Served(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._is_paused = True
+        self._note_room()
 
     def resume_writing(self) -> None:
         self._is_paused = False
-        self._wake()
+        self._note_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self._is_paused = False
         self.broken = exc
         self._error = self._error or exc
+        self._note_room()
         self._at_end()
         if not self._lost.done():
             self._lost.set_result(None)

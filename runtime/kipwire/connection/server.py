@@ -44,6 +44,11 @@ class _Open:
         """True if it is decided what to send: the response, or nothing."""
         self.frame: bytes | None = None
 
+    @property
+    def size(self) -> int:
+        """Bytes of the request and its response."""
+        return len(self.request.raw) + len(self.frame or b"")
+
 
 _API_KEY = Packer(">h")
 
@@ -72,6 +77,7 @@ class ServerConnection:
         """Requests whose responses are not sent yet, in their order."""
         self._waiting: dict[int, _Open] = {}
         """The open requests whose responses have not been given, in the same order, by the identity of the request."""
+        self._early_bytes = 0
         self._takes_tokens = False
 
     @property
@@ -86,6 +92,11 @@ class ServerConnection:
         The caller has to limit it, by when it takes `events`.
         """
         return len(self._open)
+
+    @property
+    def early_bytes(self) -> int:
+        """Bytes of the responses that wait for earlier ones to be sent, with their requests. The caller limits them."""
+        return self._early_bytes
 
     @property
     def part(self) -> Part | None:
@@ -226,9 +237,11 @@ class ServerConnection:
         """Settle a request, without a response for None; return the responses before the first open request."""
         del self._waiting[id(waiting.request)]
         waiting.is_settled, waiting.frame = True, frame
+        self._early_bytes += waiting.size
         parts: list[bytes] = []
         while self._open and self._open[0].is_settled:
             one = self._open.popleft()
+            self._early_bytes -= one.size
             request, frame = one.request, one.frame
             if frame is None:
                 continue
