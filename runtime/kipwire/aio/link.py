@@ -9,9 +9,10 @@ the first failure nothing is sent, and all that wait get that failure. The head 
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import inf
 
 from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, tls_reason
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _AT_ONCE = 65536
 """Bytes: requests that wait for the end of a turn of the event loop are written when they are more."""
 _HIGHEST_ID = 2**31 - 1
+_KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
+"""Seconds of silence, seconds between questions, and how many go unanswered before the connection is broken off."""
 
 
 class Link(asyncio.Protocol):
@@ -222,6 +225,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        keep_alive(transport)
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -334,3 +338,13 @@ class Link(asyncio.Protocol):
         again = type(self.failure)(self.failure.address, self.failure.reason)
         again.__cause__ = self.failure.__cause__
         return again
+
+
+def keep_alive(transport: asyncio.BaseTransport) -> None:
+    """Let the system ask the peer, after a minute of silence, whether it is there: one that has vanished says nothing."""
+    connected = transport.get_extra_info("socket")
+    with suppress(OSError):  # it may be closed already
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in _KEEPALIVE.items():
+            if hasattr(socket, name):
+                connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

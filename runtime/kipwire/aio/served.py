@@ -17,6 +17,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 
 from kipwire.aio.failures import Address
+from kipwire.aio.link import keep_alive
 from kipwire.connection import Request, SaslToken, ServerConnection
 from kipwire.connection.server import Part
 from kipwire.message.messages import Message
@@ -236,6 +237,7 @@ class Served(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        keep_alive(transport)
 
     def data_received(self, data: bytes) -> None:
         self._wire.receive_data(data)

@@ -85,13 +85,7 @@ class Server:
             OSError: it cannot listen there.
         """
         family, _, _, _, address = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)[0]
-        self._waker = socket.socket(family, socket.SOCK_STREAM)
-        self._waker.setblocking(False)
-        try:
-            self._listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
-        except OSError:
-            self._waker.close()
-            raise
+        self._listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
         self._listener.setblocking(False)
         self._address = self._listener.getsockname()[:2]
         self._accepting = asyncio.create_task(self._accept())
@@ -104,24 +98,40 @@ class Server:
         """Close all connections and listen no more, whatever clients do. Handlers that still run are cancelled.
 
         `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
-        connection of our own ends the task. Its socket is made when the server opens: later there may be no descriptor.
+        connection of our own ends the task, after those of clients, whose descriptors are free then.
         """
         if self._closing.is_set():
             await self._closed.wait()
             return
         self._closing.set()
-        host, port = self._address
-        address = (EVERYWHERE.get(host, host), port)
-        waking = asyncio.ensure_future(asyncio.get_running_loop().sock_connect(self._waker, address))
-        await self._accepting
-        waking.cancel()
-        await asyncio.gather(waking, return_exceptions=True)
-        self._waker.close()
-        self._listener.close()
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._end_accepting()
+        self._listener.close()
         self._closed.set()
+
+    async def _end_accepting(self) -> None:
+        """Connect to the listener, so that the task which accepts ends; cancel it if there is no descriptor for that.
+
+        Then it cannot accept anything either.
+        """
+        try:
+            waker = socket.socket(self._listener.family, socket.SOCK_STREAM)
+        except OSError:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
+            return
+        waker.setblocking(False)
+        host, port = self._address
+        address = (EVERYWHERE.get(host, host), port)
+        waking = asyncio.ensure_future(asyncio.get_running_loop().sock_connect(waker, address))
+        try:
+            await self._accepting
+        finally:
+            waking.cancel()
+            await asyncio.gather(waking, return_exceptions=True)
+            waker.close()
 
     async def __aenter__(self) -> Server:
         return self
@@ -146,7 +156,7 @@ class Server:
                 continue
             is_short = False
             if self._closing.is_set():
-                client.close()  # which may be `_waker`
+                client.close()  # which may be our own
                 return
             task = loop.create_task(self._on_connection(client))
             self._connections.add(task)
