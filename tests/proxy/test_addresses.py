@@ -184,7 +184,9 @@ def test_a_broker_with_an_id_above_all_ports_is_at_a_free_one() -> None:
     run(work())
 
 
-def test_a_port_that_cannot_be_had_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_port_that_cannot_be_had_is_one_line_of_the_proxy_and_one_of_the_client(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def work() -> None:
         first = free_ports(3)
         with socket.create_server(("127.0.0.1", first + 2)):
@@ -197,5 +199,6 @@ def test_a_port_that_cannot_be_had_is_one_line(caplog: pytest.LogCaptureFixture)
                     await client.request(MetadataRequest())
 
     run(work())
-    (line,) = [one.getMessage() for one in caplog.records]
-    assert "cannot listen at port" in line and "for the broker with id 1: " in line
+    own, of_client = [one.getMessage() for one in caplog.records]
+    assert own.startswith("cannot listen at port") and own.endswith("for the broker with id 1: Address already in use")
+    assert of_client.startswith("the connection of 127.0.0.1:") and of_client.endswith(f" is closed: {own}")

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
+from pathlib import Path
 from typing import Any, assert_type
 from uuid import UUID
 
@@ -31,7 +33,9 @@ from kipwire.aio import Closed, Connection, connect
 from kipwire.connection import Request, Response
 from kipwire.projection import VersionedProjection
 from kipwire.proxy import Exchange, Filter, Proxy, filters, on
-from tests.support.subjects.peers import Broker, run
+from tests.support.places import DATA
+from tests.support.spec_package import generated
+from tests.support.subjects.peers import Broker, QuietProxy, run
 
 REGISTRY = kafka_messages.REGISTRY
 
@@ -41,7 +45,7 @@ async def through(broker: Broker, *filters: Filter, **options: Any) -> AsyncIter
     """Connect a client through a proxy with filters."""
     async with (
         broker.serve() as server,
-        Proxy(server.address, filters, **options) as proxy,
+        QuietProxy(server.address, filters, **options) as proxy,
         connect(proxy.address, client_id="me") as client,
     ):
         yield client
@@ -332,7 +336,7 @@ def test_a_connection_has_notes_of_its_own_and_says_who_the_client_is() -> None:
 
     async def work() -> None:
         broker = Broker()
-        async with broker.serve() as server, Proxy(server.address, [count]) as proxy:
+        async with broker.serve() as server, QuietProxy(server.address, [count]) as proxy:
             for _ in range(2):
                 async with connect(proxy.address) as client:
                     await client.request(beat(1))
@@ -354,7 +358,7 @@ def test_an_error_of_a_filter_closes_that_connection_with_one_line(caplog: pytes
     async def work() -> None:
         async with (
             Broker().serve() as server,
-            Proxy(server.address, [on(HeartbeatRequest)(boom)]) as proxy,
+            QuietProxy(server.address, [on(HeartbeatRequest)(boom)]) as proxy,
             connect(proxy.address) as client,
             connect(proxy.address) as other,
         ):
@@ -516,3 +520,17 @@ def test_nothing_is_logged_of_ordinary_ends(caplog: pytest.LogCaptureFixture) ->
 
     run(work())
     assert lines(caplog) == []
+
+
+def test_a_filter_of_messages_of_another_package_is_refused_when_the_proxy_is_made(tmp_path: Path) -> None:
+    """Also where it has Kafka's name and key for a message, since its class is another one."""
+    with generated(DATA / "cases" / "vendor-api", "lanes_of_filters", tmp_path) as package:
+        request = import_module("lanes_of_filters.list_lanes_request.v0").ListLanesRequest
+        projection = VersionedProjection(package.REGISTRY, "ListLanesRequest", "names")
+        alike = type("HeartbeatRequest", (HeartbeatRequest,), {})
+        for of in (request, projection, alike):
+            one: Any = on(of)(lambda message, exchange: None)
+            with pytest.raises(
+                filters.FilterError, match=r"of (ListLanes|Heartbeat)Request.*: it is of another package"
+            ):
+                Proxy("kafka", [one])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from kipwire import aio
 from kipwire.aio import ClosedByHandler
 from kipwire.testing import FakeBroker
 from kipwire.testing.broker.interceptors import Handle
+from tests.support.places import DATA
+from tests.support.spec_package import generated
 from tests.support.subjects.fake_cluster import asked
 
 
@@ -202,6 +206,19 @@ def test_a_function_that_cannot_be_called_is_refused_at_once(wrong: Any, reason:
     broker = FakeBroker()
     with pytest.raises(TypeError, match=rf"called as function\(request, handle\): .*{reason}"):
         broker.intercept(MetadataRequest, wrong)
+
+
+def test_a_class_of_another_package_is_refused_at_once(tmp_path: Path) -> None:
+    with generated(DATA / "cases" / "vendor-api", "lanes_of_intercept", tmp_path):
+        cls = import_module("lanes_of_intercept.list_lanes_request.v0").ListLanesRequest
+        broker = FakeBroker()
+        for use in (
+            lambda: broker.intercept(cls, lambda request, handle: None),
+            lambda: broker.fail(cls, 1),
+            lambda: broker.requests(cls),
+        ):
+            with pytest.raises(ValueError, match=r"v0\.ListLanesRequest is of another package; the fake broker has"):
+                use()
 
 
 def test_requests_are_kept_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,9 +116,19 @@ def parse_address(text: str) -> Address:
     Raises:
         ValueError: the text is not an address.
     """
+    host, port = parse_host(text)
+    return host, DEFAULT_PORT if port is None else port
+
+
+def parse_host(text: str) -> tuple[str, int | None]:
+    """Parse an address as `parse_address` does, with None for a port that is not given.
+
+    Raises:
+        ValueError: the text is not an address.
+    """
     found = _ADDRESS.fullmatch(text)
-    port = int(found["port"] or DEFAULT_PORT) if found else 0
-    if found is None or not 0 < port < _PORTS:
+    port = int(found["port"]) if found and found["port"] else None
+    if found is None or (port is not None and not 0 < port < _PORTS):
         right = "use HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
         raise ValueError(f"{abbreviate(text)} is not a valid address; {right}")
     return found["bare"] or found["ipv6"] or found["host"], port

@@ -200,6 +200,11 @@ class Registry:
         """True if the package has a request of that key in that version."""
         return version in self.request_versions(api_key)
 
+    def has_class(self, cls: type[Message]) -> bool:
+        """True if a class is of this package; one of another may have the same name, or the same API key."""
+        entry = self._by_name.get(cls.NAME)
+        return entry is not None and cls.VERSION in entry.versions and self._class(entry, cls.VERSION) is cls
+
     def response(self, api_key: int, version: int) -> type[Message]:
         """Find the class of a response.
 

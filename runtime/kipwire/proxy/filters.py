@@ -23,6 +23,8 @@ from kipwire.projection import VersionedProjection
 from kipwire.tools.text import error_line
 
 if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
+
     T = TypeVar("T")
     G = TypeVar("G")
     M = TypeVar("M", bound=Message)
@@ -86,6 +88,21 @@ class Filter:
         of = self.of.name if isinstance(self.of, VersionedProjection) else self.of.__name__
         version = f" v{self.highest}" if isinstance(self.of, type) and self.highest is not None else ""
         return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
+
+    def expect_of(self, registry: Registry) -> None:
+        """Check that the filter is of messages that a proxy has; else each of them would close its connection.
+
+        Raises:
+            FilterError: they are of another package.
+        """
+        if self.api_key is None:
+            return
+        if isinstance(self.of, VersionedProjection):
+            is_own = self.of.registry is registry
+        else:
+            is_own = registry.has_class(self.of)
+        if not is_own:
+            raise FilterError(f"{self}: it is of another package; a proxy has the messages of {registry.package} alone")
 
     async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
         """Return the frame to pass on in place of an event; or the response to answer with; or the error code of it."""

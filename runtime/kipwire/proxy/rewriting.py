@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +13,8 @@ from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.projection import VersionedProjection
 from kipwire.proxy.filters import Filter
 
-Move = Callable[[int, Address], Awaitable[Address]]
-"""The address of the proxy for a node and its own."""
+Move = Callable[[dict[int, Address], bool], Awaitable[dict[int, Address]]]
+"""The addresses of the proxy for those of brokers, by node id, and whether these are all brokers of the cluster."""
 ADDRESSES = {
     key: VersionedProjection(
         kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]
@@ -30,6 +30,8 @@ ADDRESSES = {
     )
 }
 """The ids, hosts and ports of brokers in responses, one after the other, by API key."""
+_NAMES_ALL = (3, 60)
+"""API keys of responses with all brokers of the cluster."""
 
 
 @lru_cache(1000)
@@ -47,20 +49,30 @@ async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -
         return _limited(response, filters) if response.is_known else response.raw
     projection = ADDRESSES[response.to.api_key]
     values = response.project(projection)
-    new: list[Any] = []
-    for ids, hosts, ports in zip(*[iter(values)] * 3, strict=True):
-        new += [ids, *await _moved(ids, hosts, ports, move)]
+    triples = list(zip(*[iter(values)] * 3, strict=True))
+    named = {node: (host, port) for one in triples for node, host, port in _brokers(*one)}
+    if not named:
+        return response.raw
+    moved = await move(named, response.to.api_key in _NAMES_ALL)
+    new = [part for one in triples for part in (one[0], *_moved(*one, moved))]
     return response.raw if new == list(values) else response.replaced(projection, tuple(new))
 
 
-async def _moved(node: Any, host: Any, port: Any, move: Move) -> tuple[Any, Any]:
-    """Find the address in the place of a broker's address, or of each in two lists."""
+def _brokers(node: Any, host: Any, port: Any) -> Iterator[tuple[int, str, int]]:
+    """Yield the brokers with an address: of one, or of lists."""
     if isinstance(host, list):
-        pairs = [await _moved(*one, move) for one in zip(node, host, port, strict=True)]
+        for one in zip(node, host, port, strict=True):
+            yield from _brokers(*one)
+    elif host is not None and port >= 0:  # else it is not in this version, or has -1, the port of no broker
+        yield node, host, port
+
+
+def _moved(node: Any, host: Any, port: Any, moved: dict[int, Address]) -> tuple[Any, Any]:
+    """Find the host and port in the place of a broker's, or a list of each."""
+    if isinstance(host, list):
+        pairs = [_moved(*one, moved) for one in zip(node, host, port, strict=True)]
         return [one for one, _ in pairs], [one for _, one in pairs]
-    if host is None or port < 0:  # not in this version, or -1, the port of no broker
-        return host, port
-    return await move(node, (host, port))
+    return (host, port) if host is None or port < 0 else moved[node]
 
 
 def _limited(response: Response, filters: Iterable[Filter]) -> bytes:

@@ -1,7 +1,8 @@
 """The proxy: a listener for each broker of a cluster, so that clients stay on it, and a link for each client.
 
 Clients must never learn an address of a broker, or they would leave the proxy. So every broker that a response names
-gets a listener before the response goes on, which stays until the proxy ends; `rewriting` puts its address there.
+gets a listener before the response goes on, and `rewriting` puts its address there. Clients of an earlier proxy, or of
+another one behind the same name, know such addresses already: so the proxy also asks for the brokers itself.
 """
 
 from __future__ import annotations
@@ -9,21 +10,23 @@ from __future__ import annotations
 import asyncio
 import ssl as tls
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from math import inf
 from time import perf_counter
 from typing import Any, Self
 
+import kafka_messages
 from kafka_messages.enums import ErrorCode
+from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire import aio
 from kipwire.aio import Address, Client, ClosedByHandler
-from kipwire.aio.failures import Closed, shown_address
-from kipwire.aio.serving import EVERYWHERE
+from kipwire.aio.failures import Closed, parse_host, shown_address
 from kipwire.connection import LARGEST_FRAME, Expected, Request, Response, refusal
 from kipwire.model.errors import KipwireError
 from kipwire.proxy.filters import Exchange, Filter, FilterError, log, wanting
+from kipwire.proxy.nodes import Nodes
 from kipwire.proxy.rewriting import is_rewritten, rewritten
 from kipwire.tools.text import printable_line
 
@@ -33,7 +36,13 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 100
 """Requests of one client that wait for their responses; no more are read."""
-_PORTS = range(65536)
+_MOST_FILTERED = 8 << 20
+"""Bytes of the responses of one client that filters have; no more are read."""
+METADATA_MAX_AGE = 30.0
+_SECONDS_TO_FIRST_RETRY = 0.5
+_SECONDS_TO_ANSWER = 10.0
+_SECONDS_TO_ASK_FIRST = 3.0
+"""Time that the proxy waits for the brokers when it opens; it goes on asking after it."""
 
 
 @dataclass(eq=False, repr=False)
@@ -48,9 +57,10 @@ class Proxy:
     listen: str | Address = ("127.0.0.1", 0)
     """Address at which clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at
     this port + 1 + n. With port 0, and above the highest port, it is at a free one."""
-    advertise: str | None = None
-    """The host that clients are sent to; by default the host of `listen`, or, if it listens at all addresses, the one
-    that the client has come in at."""
+    advertise: str | tuple[str, int | None] | None = None
+    """The host that clients are sent to, or `HOST:PORT`; by default the host of `listen`, or, if it listens at all
+    addresses, the one that the client has come in at. A port stands for the one of `listen`, which it is mapped to:
+    clients find the broker with id n at the advertised port + 1 + n."""
     certificate: tls.SSLContext | None = None
     """A context with a certificate of the proxy, with which listeners speak TLS."""
     ssl: bool | tls.SSLContext | None = None
@@ -61,64 +71,113 @@ class Proxy:
     """Seconds to connect to a broker."""
     largest_frame: int = LARGEST_FRAME
     """Bytes of a request or of a response at most."""
+    metadata_max_age: float = METADATA_MAX_AGE
+    """The proxy asks for the brokers, when it opens and so often, so that it listens for each before a client asks;
+    `math.inf`: never."""
     observer: Callable[[Exchange, int | None, float], None] | None = None
     """Called after each exchange, with it, the bytes of the response if there is one, and seconds."""
 
     def __post_init__(self) -> None:
-        listen, to = self.listen, self.to
+        listen, to, advertised = self.listen, self.to, self.advertise
         if isinstance(listen, str):
             listen = aio.parse_address(f"0.0.0.0{listen}" if listen.startswith(":") else listen)
-        self._host, self._port = listen
+        if isinstance(advertised, str):
+            advertised = parse_host(advertised)
+        if advertised is not None and advertised[1] is not None and not listen[1]:
+            raise ValueError("to advertise a port, the proxy has to listen at a port, not at a free one")
         self._filters = tuple(self.filters)
-        self._brokers: dict[int | None, Address] = {None: aio.parse_address(to) if isinstance(to, str) else to}
-        """The addresses of brokers, by node id; None is the one that was given."""
-        self._servers: dict[int | None, aio.Server] = {}
-        self._opening = asyncio.Lock()
+        for one in self._filters:
+            one.expect_of(kafka_messages.REGISTRY)
+        broker = aio.parse_address(to) if isinstance(to, str) else to
+        self._nodes = Nodes(broker, *listen, advertised or (None, None), self._serve)
+        self._asking: asyncio.Task[None] | None = None
 
     @property
     def address(self) -> Address:
         """Host and port at which clients connect first."""
-        return self._servers[None].address
+        return self._nodes.first.address
 
     async def wait_closed(self) -> None:
         """Wait until it is closed."""
-        await self._servers[None].wait_closed()
+        await self._nodes.first.wait_closed()
 
     async def __aenter__(self) -> Self:
-        await self._serve(None, self._port)
+        await self._nodes.open()
+        try:
+            if self.metadata_max_age < inf:
+                has_asked = asyncio.Event()
+                self._asking = asyncio.create_task(self._ask_on(has_asked))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_SECONDS_TO_ASK_FIRST):
+                        await has_asked.wait()
+        except BaseException:
+            await self.__aexit__()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.gather(*[one.close() for one in self._servers.values()])
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._nodes.close()
 
-    async def _serve(self, node: int | None, port: int) -> None:
+    async def _serve(self, node: int | None, port: int) -> aio.Server:
         limits: dict[str, Any] = {"in_flight": IN_FLIGHT, "largest_frame": self.largest_frame}
-        linked = partial(self._linked, node)
-        self._servers[node] = await aio.serve_each(linked, self._host, port, ssl=self.certificate, logger=log, **limits)
+        linked, host = partial(self._linked, node), self._nodes.host
+        return await aio.serve_each(linked, host, port, ssl=self.certificate, logger=log, **limits)
 
-    async def _moved(self, client: Client, node: int, broker: Address) -> Address:
-        """Find the address at which a client reaches a broker; its listener opens when it is first needed."""
-        self._brokers[node] = broker  # it may have another address than before
-        async with self._opening:
-            if node not in self._servers:
-                port = self.address[1] + 1 + node if self._port else 0
-                try:
-                    await self._serve(node, port if port in _PORTS else 0)
-                except OSError as error:
-                    why = f"cannot listen at port {port} for the broker with id {node}: {error.strerror or error}"
-                    raise KipwireError(why) from None
-        host = client.reached[0] if self._host in EVERYWHERE else self._host
-        return self.advertise or host, self._servers[node].address[1]
+    async def _ask_on(self, has_asked: asyncio.Event) -> None:
+        """Ask for the brokers now and then. A reason why that fails is one line of the log, however long it lasts."""
+        said, pause = "", _SECONDS_TO_FIRST_RETRY
+        while True:
+            why = ""
+            try:
+                for problem in await self._ask():
+                    why = problem
+                pause = self.metadata_max_age
+            except (KipwireError, OSError) as error:
+                why = f"cannot ask for the brokers, whose ports open once a client has asked: {error}"
+                pause = min(2 * pause, self.metadata_max_age)
+            if why and why != said:
+                log.warning("%s", printable_line(why))
+            said = why
+            has_asked.set()
+            await asyncio.sleep(pause)
+
+    async def _ask(self) -> list[str]:
+        """Ask a broker for all, and listen for each; return the reasons why that is not possible for some."""
+        async with self._connecting(None, min(self.timeout, _SECONDS_TO_ANSWER)) as upstream:
+            metadata = await upstream.request(MetadataRequest(topics=[]))
+        brokers = {one.node_id: (one.host, one.port) for one in metadata.brokers if one.port >= 0}
+        problems = []
+        for node, address in brokers.items():
+            try:
+                await self._nodes.update({node: address}, are_all=False)
+            except KipwireError as error:
+                problems.append(str(error))
+        if not problems:
+            await self._nodes.update(brokers, are_all=True)
+        return problems
+
+    def _connecting(self, node: int | None, timeout: float, **how: Any) -> aio.Connecting:
+        how |= {"client_id": "kipwire-proxy", "ssl": self.ssl, "sasl": self.sasl, "largest_frame": self.largest_frame}
+        return aio.connect(self._nodes.brokers[node], timeout=timeout, **how)
+
+    async def _moved(self, client: Client, brokers: dict[int, Address], are_all: bool) -> dict[int, Address]:
+        """Find the addresses at which a client reaches brokers; their listeners open when they are first needed."""
+        await self._nodes.update(brokers, are_all=are_all)
+        return {node: self._nodes.told(node, client.reached[0]) for node in brokers}
 
     @asynccontextmanager
     async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
         """Connect one client to a broker, until one side closes the connection or breaks the rules."""
-        how: dict[str, Any] = {"client_id": "kipwire-proxy", "timeout": self.timeout, "ssl": self.ssl}
-        how |= {"sasl": self.sasl, "versions": None if self.sasl else {}}  # SASL asks for them; nothing else needs them
+        versions = None if self.sasl else {}  # SASL asks for them; nothing else needs them
         try:
-            async with aio.connect(self._brokers[node], largest_frame=self.largest_frame, **how) as upstream:
+            async with self._connecting(node, self.timeout, versions=versions) as upstream:
                 upstream.when_closed(client.close)
-                yield _Link(self, node, client, upstream).answer
+                link = _Link(self, node, client, upstream)
+                client.on_full, client.on_room = link.pause, link.resume
+                yield link.answer
                 failure = upstream.failure
                 if failure is not None and (failure.__cause__ or not isinstance(failure, Closed)):
                     raise failure
@@ -140,6 +199,10 @@ class _Link:
     turn: asyncio.Semaphore = field(default_factory=asyncio.Semaphore)
     """Kept by a request until it is sent, so that the broker gets requests in their order, however long filters take.
     A `Lock` is not enough: it is free for a moment before the next of those that wait gets it."""
+    is_full: bool = False
+    """True while responses cannot go out to the client."""
+    filtered_bytes: int = 0
+    """Bytes of the responses that filters have."""
 
     async def answer(self, asked: Request) -> bytes | None:
         """Answer a request of the client; return None if no response is due."""
@@ -163,9 +226,8 @@ class _Link:
                 if not isinstance(given, bytes):
                     return await self._answered(exchange, _response(exchange.request, given), position)
                 frame = given
-            sent = asyncio.ensure_future(self.upstream.exchange(frame, timeout=inf))
-            await asyncio.sleep(0)  # in which it is sent, or waits behind those before it
-        return await self._answered(exchange, await sent)
+            response = await self.upstream.begin(frame, timeout=inf)
+        return await self._answered(exchange, await response)
 
     async def _answered(self, exchange: Exchange, frame: bytes | None, position: int | None = None) -> bytes | None:
         """Return the response for the client: of the broker, or of the filter at a position, which those before see."""
@@ -178,10 +240,40 @@ class _Link:
         if position is None and is_rewritten(asked.api_key, asked.api_version):
             move = partial(self.proxy._moved, self.client)
             frame = await rewritten(Response(asked.registry, frame, to), move, self.proxy._filters)
-        for _, one in reversed(wanting(self.proxy._filters[:position], asked.api_key, requests=False)):
-            given = await one.apply(Response(asked.registry, frame, to), exchange)
-            frame = given if isinstance(given, bytes) else _response(asked, given)
-        return frame
+        filters = wanting(self.proxy._filters[:position], asked.api_key, requests=False)
+        if not filters:
+            return frame
+        size = len(frame)
+        self._note_filtered(size)
+        try:
+            for _, one in reversed(filters):
+                given = await one.apply(Response(asked.registry, frame, to), exchange)
+                frame = given if isinstance(given, bytes) else _response(asked, given)
+            return frame
+        finally:
+            self._note_filtered(-size)
+
+    # Memory: the broker has to wait while responses that it has sent cannot go out.
+
+    def pause(self) -> None:
+        """Read no more responses, since the client does not."""
+        self.is_full = True
+        self._read_or_not()
+
+    def resume(self) -> None:
+        """Read responses again."""
+        self.is_full = False
+        self._read_or_not()
+
+    def _note_filtered(self, size: int) -> None:
+        self.filtered_bytes += size
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
+        if self.is_full or self.filtered_bytes > _MOST_FILTERED:
+            self.upstream.pause_reading()
+        else:
+            self.upstream.resume_reading()
 
 
 def _response(asked: Request, given: Any) -> bytes:

@@ -11,9 +11,10 @@ import pytest
 import kafka_messages
 from kipwire import build
 from kipwire.connection import Request, ServerConnection, versions_answer
-from kipwire.proxy import Exchange, Proxy
+from kipwire.proxy import Exchange
 from kipwire.records import read_batches, with_offsets
 from tests.support.example_programs import example
+from tests.support.subjects.peers import QuietProxy
 
 TOPIC_ID = UUID(int=7)
 
@@ -84,7 +85,7 @@ def test_a_client_produces_through_a_proxy(versions: dict[int, range]) -> None:
     async def run() -> list[int]:
         server = await asyncio.start_server(broker.serve, "127.0.0.1", 0)
         broker.port = server.sockets[0].getsockname()[1]
-        async with Proxy(("127.0.0.1", broker.port), observer=observe) as proxy:
+        async with QuietProxy(("127.0.0.1", broker.port), observer=observe) as proxy:
             place = (*proxy.address, "orders")
             offsets = [await asyncio.wait_for(client.produce(*place, b"v"), 60) for _ in range(2)]
         server.close()

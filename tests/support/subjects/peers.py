@@ -7,15 +7,20 @@ import gc
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
+from math import inf
 from typing import Any
 
 import kafka_messages
 from kipwire import Message, build
 from kipwire.aio import Address, serve
 from kipwire.connection import Request, versions_answer
+from kipwire.proxy import Proxy
 from tests.support.places import DATA
 
 REGISTRY = kafka_messages.REGISTRY
+QuietProxy = partial(Proxy, metadata_max_age=inf)
+"""Proxy that asks nothing by itself, so that all that comes to a broker is of clients."""
 SECONDS = 60
 """Time limit of actions that should take almost no time."""
 TLS = DATA / "tls"

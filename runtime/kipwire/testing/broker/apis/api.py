@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import kafka_messages
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, refusal
@@ -53,10 +54,18 @@ def expect(holds: object, error: int, message: str = "") -> None:
 
 
 def api_key_of(api: int | type[Any]) -> int:
-    """Return the key of an API that is given by its key or by a class of its requests."""
+    """Return the key of an API that is given by its key or by a class of its requests.
+
+    Raises:
+        TypeError: it is given by neither.
+        ValueError: the class is of another package.
+    """
     key: int | None = api if isinstance(api, int) else getattr(api, "API_KEY", None)
     if key is None:
         raise TypeError(f"give an API by its key, as in ApiKey.METADATA, or by a class of its requests, not by {api!r}")
+    if not isinstance(api, int) and not kafka_messages.REGISTRY.has_class(api):
+        name = f"{api.__module__}.{api.__qualname__}"
+        raise ValueError(f"{name} is of another package; the fake broker has the messages of kafka_messages alone")
     return key
 
 
