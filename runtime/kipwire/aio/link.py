@@ -341,7 +341,7 @@ class Link(asyncio.Protocol):
 
 
 def keep_alive(transport: asyncio.BaseTransport) -> None:
-    """Let the system ask the peer, after a minute of silence, whether it is there: one that has vanished says nothing."""
+    """Let the system ask a peer, after a minute of silence, whether it is there: one that has vanished says nothing."""
     connected = transport.get_extra_info("socket")
     with suppress(OSError):  # it may be closed already
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

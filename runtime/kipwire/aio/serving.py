@@ -98,30 +98,27 @@ class Server:
         """Close all connections and listen no more, whatever clients do. Handlers that still run are cancelled.
 
         `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
-        connection of our own ends the task, after those of clients, whose descriptors are free then.
+        connection of our own ends the task. If there is no descriptor for it, those of clients are closed before.
         """
         if self._closing.is_set():
             await self._closed.wait()
             return
         self._closing.set()
-        for task in self._connections:
-            task.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
-        await self._end_accepting()
+        if not await self._end_accepting():
+            await self._end_connections()
+            if not await self._end_accepting():  # then there is none to accept anything with, either
+                self._accepting.cancel()
+                await asyncio.gather(self._accepting, return_exceptions=True)
         self._listener.close()
+        await self._end_connections()
         self._closed.set()
 
-    async def _end_accepting(self) -> None:
-        """Connect to the listener, so that the task which accepts ends; cancel it if there is no descriptor for that.
-
-        Then it cannot accept anything either.
-        """
+    async def _end_accepting(self) -> bool:
+        """Connect to the listener, so that the task which accepts ends; return False if there is no descriptor."""
         try:
             waker = socket.socket(self._listener.family, socket.SOCK_STREAM)
         except OSError:
-            self._accepting.cancel()
-            await asyncio.gather(self._accepting, return_exceptions=True)
-            return
+            return False
         waker.setblocking(False)
         host, port = self._address
         address = (EVERYWHERE.get(host, host), port)
@@ -132,6 +129,12 @@ class Server:
             waking.cancel()
             await asyncio.gather(waking, return_exceptions=True)
             waker.close()
+        return True
+
+    async def _end_connections(self) -> None:
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def __aenter__(self) -> Server:
         return self

@@ -392,6 +392,33 @@ def test_accepting_goes_on_after_errors(monkeypatch: pytest.MonkeyPatch) -> None
     assert [str(one) for one in failures] == ["[Errno 24] cannot accept a connection: Too many open files"]
 
 
+@pytest.mark.parametrize("fails", [1, 2])
+def test_a_server_can_be_closed_without_a_free_descriptor(fails: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clients' descriptors are taken then, and if there are none of these, it ends all the same."""
+
+    class Used(socket.socket):
+        def __init__(self, *arguments: Any, **how: Any) -> None:
+            nonlocal fails
+            fails -= 1
+            if fails >= 0:
+                raise OSError(errno.EMFILE, "Too many open files")
+            super().__init__(*arguments, **how)
+
+    async def work() -> None:
+        server = await Broker().serve()
+        async with opened(server.address) as (reader, _):
+            await until(lambda: server.connections == 1)
+            monkeypatch.setattr("kipwire.aio.serving.socket.socket", Used)
+            await server.close()
+            monkeypatch.undo()
+            assert await reader.read() == b""
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection(*server.address)
+        assert fails <= 0
+
+    run(work())
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0", "localhost", "::1", "::"])
 def test_it_listens_where_it_is_told(host: str) -> None:
     async def work() -> None:
