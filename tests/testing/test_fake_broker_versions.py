@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import subprocess
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
+from kipwire.connection import versions_answer
 from kipwire.testing.broker.apis import SERVED
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.interceptors import fail
+from tests.support.kafka_jars import fetch_class_path
+from tests.support.places import DATA, ROOT, SUPPORT
+from tests.support.spec_package import generated
 from tests.support.subjects.fake_broker_requests import (
     ALONE,
     GROUP,
+    REGISTRY,
     TOPIC,
     TRANSACTIONAL_ID,
     ask,
@@ -24,6 +34,7 @@ from tests.support.subjects.fake_broker_requests import (
     request,
 )
 
+FILE = DATA / "kafka_offered.json"
 PAIRS = [(ApiKey(key), version) for key, versions in SERVED.items() for version in versions]
 COMES_TOO_LATE = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
 """On a connection without SASL."""
@@ -99,17 +110,71 @@ def test_every_served_version_can_fail(api: ApiKey) -> None:
 
 
 def test_the_newest_version_of_each_api_is_kafkas_except_where_it_needs_more_than_is_served() -> None:
-    from tests.support.subjects.fake_broker_requests import REGISTRY
-
     kafka = REGISTRY.api_versions()
     fewer = {ApiKey(key).name: versions for key, versions in SERVED.items() if versions != kafka[key]}
     assert fewer == {"INIT_PRODUCER_ID": range(6), "SASL_HANDSHAKE": range(1, 2)}
 
 
+OFFERED: dict[int, list[int]] = {int(key): ends for key, ends in json.loads(FILE.read_text())["offered"].items()}
+"""The lowest and highest version of each API in Kafka's answer to ApiVersions, by key; Kafka's jars are compared."""
+OFFERED_OTHERWISE = {
+    ApiKey.SASL_HANDSHAKE: [1, 1],  # after version 0 tokens come without headers, which are not served
+}
+"""The versions that the fake broker lists unlike Kafka."""
+OF_THE_PACKAGE = {
+    ApiKey.INIT_PRODUCER_ID: [0, 6],  # a broker lists 6, which is not stable, only if it is told so
+}
+"""The versions that `versions_answer` lists unlike Kafka, if all of the package are served."""
+
+
+def offered(answer: Any) -> dict[int, list[int]]:
+    return {row.api_key: [row.min_version, row.max_version] for row in answer.api_keys}
+
+
 @pytest.mark.parametrize("version", [0, 1, 2, 3, 5])
-def test_what_is_advertised_is_what_is_served(version: int) -> None:
-    found = ask(node(), request(ApiKey.API_VERSIONS, version, {}))
-    assert {row.api_key: range(row.min_version, row.max_version + 1) for row in found.api_keys} == SERVED
+def test_the_versions_that_are_listed_are_those_that_kafka_lists(version: int) -> None:
+    found = offered(ask(node(), request(ApiKey.API_VERSIONS, version, {})))
+    assert found == {key: ends for key, ends in OFFERED.items() if key in SERVED} | OFFERED_OTHERWISE
+
+
+def test_the_versions_of_the_whole_package_are_those_that_kafka_lists() -> None:
+    """A package also has the APIs between brokers and controllers, which a broker's clients do not see."""
+    found = offered(versions_answer(REGISTRY, 5))
+    assert {key: ends for key, ends in found.items() if key in OFFERED} == OFFERED | OF_THE_PACKAGE
+
+
+def test_every_version_that_is_listed_is_served_but_those_that_kafka_does_not_serve_either() -> None:
+    listed = offered(ask(node(), request(ApiKey.API_VERSIONS, 5, {})))
+    refused = {key: set(range(low, high + 1)) - set(SERVED[key]) for key, (low, high) in listed.items()}
+    assert {key: versions for key, versions in refused.items() if versions} == {ApiKey.PRODUCE: {0, 1, 2}}
+    raised = node()
+    raised.served[ApiKey.PRODUCE] = range(5, 9)  # a test that serves no low ones wants a client to see that
+    assert offered(ask(raised, request(ApiKey.API_VERSIONS, 5, {})))[ApiKey.PRODUCE] == [5, 8]
+
+
+def test_an_api_of_another_package_with_the_key_of_produce_is_listed_as_it_is_served(tmp_path: Path) -> None:
+    file = (DATA / "cases" / "vendor-api" / "ListLanesRequest.json").read_text()
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    for kind in ("Request", "Response"):
+        text = file.replace('"request"', f'"{kind.lower()}"').replace("Request", kind)
+        text = text.replace("15001", "0").replace('"validVersions": "0"', '"validVersions": "1-2"')
+        (specs / f"ListLanes{kind}.json").write_text(text)
+    for name in ("ApiVersionsRequest.json", "ApiVersionsResponse.json"):
+        text = (ROOT / "schemas" / "kafka_messages" / "clients" / name).read_text()
+        (specs / name).write_text(re.sub(r'"enum": "\w+", |, "enum": "\w+"', "", text))
+    with generated(specs, "lanes_of_versions", tmp_path) as package:
+        assert offered(versions_answer(package.REGISTRY, 4))[0] == [1, 2]
+
+
+@pytest.mark.maven
+def test_kafkas_jars_list_the_same_versions(tmp_path: Path) -> None:
+    release = json.loads(FILE.read_text())["release"]
+    path = os.pathsep.join(map(str, fetch_class_path(tmp_path, release, ["kafka-clients"])))
+    command = ["java", "-cp", path, str(SUPPORT / "java" / "OfferedVersions.java")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    rows = [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+    assert {key: ends for key, *ends in rows} == OFFERED
 
 
 @pytest.mark.parametrize("acks", [0, 1])

@@ -6,7 +6,7 @@ from typing import Any
 
 from kipwire.message.conversion import build
 from kipwire.message.messages import described
-from kipwire.model.api_keys import API_VERSIONS_KEY, UNSUPPORTED_VERSION, is_api_versions_response
+from kipwire.model.api_keys import API_VERSIONS_KEY, PRODUCE_KEY, UNSUPPORTED_VERSION, is_api_versions_response
 from kipwire.model.errors import UnsupportedVersionError
 
 TYPE_CHECKING = False
@@ -104,6 +104,8 @@ def versions_answer(
 ) -> Message:
     """Make the answer to an ApiVersions request: the served versions; or, in version 0, the refusal of its version.
 
+    As Kafka's brokers do, it lists Produce from version 0 on where all versions of the package are served.
+
     Args:
         registry: the registry of the package of messages.
         version: the request's version.
@@ -116,14 +118,24 @@ def versions_answer(
     served = registry.api_versions() if served is None else served
     own = served.get(API_VERSIONS_KEY, range(0))
     if version not in own:
-        refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows({API_VERSIONS_KEY: own})}
+        refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows(registry, {API_VERSIONS_KEY: own})}
         return build(registry.response(API_VERSIONS_KEY, 0), refusal)
-    return build(registry.response(API_VERSIONS_KEY, version), {**values, "api_keys": _rows(served)})
+    return build(registry.response(API_VERSIONS_KEY, version), {**values, "api_keys": _rows(registry, served)})
 
 
-def _rows(served: Mapping[int, range]) -> list[dict[str, int]]:
+def _rows(registry: Registry, served: Mapping[int, range]) -> list[dict[str, int]]:
     return [
-        {"api_key": key, "min_version": versions[0], "max_version": versions[-1]}
+        {"api_key": key, "min_version": _lowest_listed(registry, key, versions), "max_version": versions[-1]}
         for key, versions in served.items()
         if versions
     ]
+
+
+def _lowest_listed(registry: Registry, key: int, versions: range) -> int:
+    """Return the lowest version to list, which of Produce is 0, as of Kafka's brokers, which do not serve 0 to 2.
+
+    librdkafka before 2.8 compresses by gzip, snappy and lz4 only where version 0 is listed (KAFKA-18659).
+    """
+    own = registry.request_versions(key) if key == PRODUCE_KEY else range(0)
+    is_kafkas = own and registry.request(key, own[-1]).NAME == "ProduceRequest"
+    return 0 if is_kafkas and versions[0] == registry.api_versions()[key][0] else versions[0]
