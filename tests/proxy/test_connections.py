@@ -314,7 +314,7 @@ def test_connections_that_break_at_any_moment_leave_no_error_without_a_line(
     async def work() -> None:
         async with peer(break_off) as address, QuietProxy(address, [delay]) as proxy:
             for _ in range(15):
-                reader, writer = await asyncio.open_connection(*proxy.address)
+                _, writer = await asyncio.open_connection(*proxy.address)
                 for number in range(60):
                     frame = struct.pack(">hhi", 999, 0, number) + bytes(50)
                     writer.write(struct.pack(">i", len(frame)) + frame)

@@ -354,3 +354,41 @@ def test_a_request_for_what_is_not_included_is_one_line_in_the_log(
         assert connection.ask(request.API_KEY, request.VERSION, **fields) is None
     (line,) = [one.getMessage() for one in caplog.records if one.name == "kipwire.testing"]
     assert f"does not serve {ApiKey.text(request.API_KEY)} in version {newest}" in line
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "told"),
+    [
+        ("kafka.example", None, None),
+        ("kafka.example", 29092, ["kafka.example:29092", "kafka.example:29093"]),
+        (None, 29092, ["127.0.0.1:29092", "127.0.0.1:29093"]),
+        ("::1", 29092, ["[::1]:29092", "[::1]:29093"]),
+        ("[::1]", 29092, ["[::1]:29092", "[::1]:29093"]),
+    ],
+)
+def test_clients_are_told_the_advertised_addresses(host: str | None, port: int | None, told: list[str] | None) -> None:
+    with FakeBroker(nodes=2, advertised_host=host, advertised_port=port) as broker:
+        own = [broker._node.nodes[one].listens_at for one in broker.node_ids]
+        told = told or [f"{host}:{one}" for one in own]
+        assert broker.bootstrap_servers == ",".join(told)
+
+        async def ask() -> list[tuple[str, int]]:
+            async with aio.connect(("127.0.0.1", own[1])) as connection:
+                return [(one.host, one.port) for one in (await connection.request(MetadataRequest(topics=[]))).brokers]
+
+        assert asyncio.run(ask()) == [aio.parse_address(one) for one in told]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"advertised_host": "kafka:9092"}, "give the port as advertised_port"),
+        ({"advertised_host": "a b"}, "'a b' is not a valid address"),
+        ({"advertised_host": "http://x"}, "'http://x' is not a valid address"),
+        ({"advertised_port": 0}, "must be from 1 to 65,534 for 2 nodes, not 0"),
+        ({"advertised_port": 65535}, "must be from 1 to 65,534 for 2 nodes, not 65,535"),
+    ],
+)
+def test_an_advertised_address_that_is_none_is_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        FakeBroker(nodes=2, **wrong)

@@ -89,7 +89,7 @@ class Nodes:
             opened: list[aio.Server] = []
             try:
                 for node in new:
-                    opened.append(await self._open(node))
+                    opened.append(await self._open(node))  # noqa: PERF401 - those before one that fails are closed
             except BaseException:
                 await asyncio.gather(*[one.close() for one in opened])
                 raise

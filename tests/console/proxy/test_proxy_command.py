@@ -133,3 +133,33 @@ def test_a_port_that_is_taken_is_one_line(
         done = run(["--listen", at], tmp_path, monkeypatch, capsys)
     assert done.returncode == 2
     assert done.stderr.startswith(f"kipwire: cannot listen at {at}: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("advertised", ["a b", "http://x", "x:0", "x:65536", "[::1]:x"])
+@pytest.mark.parametrize("command", [["proxy", "--to", "localhost:1"], ["broker"]])
+def test_an_advertised_address_that_is_none_is_refused(
+    command: list[str],
+    advertised: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    how: dict[str, Any] = {"folder": tmp_path, "monkeypatch": monkeypatch, "capsys": capsys}
+    done = call(*command, "--advertise", advertised, **how)
+    said = f"{advertised!r} is not a valid address; use HOST or HOST:PORT, such as localhost:9092 or [::1]:9092"
+    assert done.returncode == 2 and done.stderr.splitlines()[-1].endswith(f"'--advertise': {said}")
+
+
+def test_without_listen_it_is_reached_from_this_machine_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may have credentials, with which it lets all clients in."""
+    listening: list[Any] = []
+
+    def end(work: Any, at: str) -> None:
+        work.close()
+        listening.append(at)
+
+    monkeypatch.setattr("kipwire.console.proxy.running.serve", end)
+    run([], tmp_path, monkeypatch, capsys)
+    assert listening == ["127.0.0.1:9093"]

@@ -18,8 +18,9 @@ import click
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
+from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
-from kipwire.console.brokers import listener_options
+from kipwire.console.brokers import ADVERTISED, listener_options
 from kipwire.console.brokers.listening import print_log, serve
 from kipwire.console.brokers.properties import SettingsError
 from kipwire.console.brokers.tls import secret_of
@@ -76,7 +77,12 @@ def _member(names: type[E], name: str) -> E:
 @click.command
 @click.option("--host", default="127.0.0.1", help="Where it listens; 0.0.0.0 is everywhere.")
 @click.option("--port", type=click.IntRange(0, 65535), default=9092, help="Of the first node; others have the next.")
-@click.option("--advertise", metavar="HOST", help="The host that clients are told.  [default: --host, or localhost]")
+@click.option(
+    "--advertise",
+    type=ADVERTISED,
+    metavar="HOST[:PORT]",
+    help="Where clients are told that it is; other nodes have the next port.  [default: --host, or localhost, --port]",
+)
 @click.option("--nodes", type=click.IntRange(1, 100), default=1, help="How many brokers the cluster has.")
 @click.option(
     "--topic",
@@ -110,7 +116,7 @@ def _member(names: type[E], name: str) -> E:
 def broker(
     host: str,
     port: int,
-    advertise: str | None,
+    advertise: tuple[str | None, int | None] | None,
     nodes: int,
     topics: tuple[tuple[str, int], ...],
     no_auto_create: bool,
@@ -131,13 +137,15 @@ def broker(
         compress("zstd", b"")
     except MissingExtraError as missing:  # said now, and not only when the first producer compresses
         print_err(f"kipwire: {missing}; other batches are taken")
+    advertised_host, advertised_port = advertise or ("localhost" if host in EVERYWHERE else None, None)
     try:
         made = testing.FakeBroker(
             counts,
             nodes=nodes,
             host=host,
             port=port,
-            advertised_host=advertise or ("localhost" if host in EVERYWHERE else None),
+            advertised_host=advertised_host,
+            advertised_port=advertised_port,
             auto_create_topics=not no_auto_create,
             ssl=certificate,
             users=users,
@@ -148,7 +156,7 @@ def broker(
             made.delay(api, seconds, times=None)
     except ValueError as error:
         fail(str(error))
-    serve(_served(made), f"{host}:{port}")
+    serve(_served(made), shown_address((host, port)))
 
 
 async def _served(made: testing.FakeBroker) -> None:

@@ -17,7 +17,7 @@ Nothing is read or asked for before: a command that makes no connection needs no
 from importlib import import_module
 
 from kipwire.console.brokers.given import Target
-from kipwire.console.brokers.options import BROKER, BROKERS, TARGET, broker_options, listener_options
+from kipwire.console.brokers.options import ADVERTISED, BROKER, BROKERS, TARGET, broker_options, listener_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kipwire.console.brokers.settings import Settings, run
 
 __all__ = [
+    "ADVERTISED",
     "BROKER",
     "BROKERS",
     "TARGET",

@@ -60,6 +60,28 @@ class BrokersType(click.ParamType["tuple[Address, ...]"]):
 BROKERS = BrokersType()
 
 
+class AdvertisedType(click.ParamType["tuple[str, int | None]"]):
+    """Reads the address that clients are told from an argument."""
+
+    name = "ADDRESS"
+
+    def convert(
+        self, value: str | tuple[str, int | None], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int | None]:
+        """Parse the host, and the port if there is one; a usage error for what is no address."""
+        if isinstance(value, tuple):
+            return value
+        from kipwire.aio.failures import parse_host
+
+        try:
+            return parse_host(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+ADVERTISED = AdvertisedType()
+
+
 class TargetType(click.ParamType[Target]):
     """Reads a `Target` from an argument."""
 

@@ -7,14 +7,24 @@ from typing import Any
 
 import click
 
-from kipwire.console.brokers import BROKER, broker_options, listener_options
+from kipwire.console.brokers import ADVERTISED, BROKER, broker_options, listener_options
 from kipwire.console.command_line import PATH
 
 
 @click.command
 @click.option("--to", type=BROKER, required=True, help="A broker of the cluster, as in kafka-1:9092.")
-@click.option("--listen", default=":9093", metavar="[HOST]:PORT", help="Where clients connect; broker n at PORT+1+n.")
-@click.option("--advertise", metavar="HOST", help="The host that clients are sent to, if it is another one.")
+@click.option(
+    "--listen",
+    default="127.0.0.1:9093",
+    metavar="[HOST]:PORT",
+    help="Where clients connect; broker n is at PORT+1+n. :PORT is at all addresses.",
+)
+@click.option(
+    "--advertise",
+    type=ADVERTISED,
+    metavar="HOST[:PORT]",
+    help="Where clients are sent instead; broker n is at PORT+1+n.  [default: as --listen]",
+)
 @click.option("--filter", "files", type=PATH, multiple=True, metavar="FILE", help="A Python file with filters (@on).")
 @listener_options
 @click.option("--verbose", "-v", is_flag=True, help="Print a line for each request, with its response.")

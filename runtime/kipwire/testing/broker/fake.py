@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_messages.enums import ApiKey, CoordinatorType
+from kipwire.aio.failures import parse_host
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import served
@@ -61,6 +62,7 @@ class FakeBroker:
         host: str = "127.0.0.1",
         port: int = 0,
         advertised_host: str | None = None,
+        advertised_port: int | None = None,
         ssl: SSLContext | None = None,
         users: Mapping[str, str] | None = None,
         auto_create_topics: bool = True,
@@ -75,6 +77,8 @@ class FakeBroker:
             host: where it listens.
             port: where it listens; 0 is a free port. Each further node has the next port, or a free one, too.
             advertised_host: what it says its host is; by default `host`.
+            advertised_port: what it says its port is, such as the one that a container maps to `port`; each further
+                node has the next.
             ssl: with a certificate of the server, for connections with TLS.
             users: passwords by user, for connections with SASL: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
             auto_create_topics: whether a topic is created when a client asks for it.
@@ -85,7 +89,8 @@ class FakeBroker:
             raise TypeError(f"topics are names, or partitions by name, as in [{topics!r}]; not a text")
         if nodes < 1:
             raise ValueError(f"nodes must be 1 or more, not {nodes}")
-        layout = Nodes(advertised_host or host, [port and port + more for more in range(nodes)])
+        shown = _advertised(advertised_host or host, advertised_port, nodes)
+        layout = Nodes(shown, [port and port + more for more in range(nodes)], advertised_port)
         self._node = node = Node(
             served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
         )
@@ -101,12 +106,12 @@ class FakeBroker:
 
     @property
     def host(self) -> str:
-        """The host of the first node."""
+        """The host of the first node, as clients are told."""
         return self._node.place.host
 
     @property
     def port(self) -> int:
-        """The port of the first node; known once it has started."""
+        """The port of the first node, as clients are told; known once it has started."""
         return self._node.place.port
 
     @property
@@ -384,6 +389,16 @@ class FakeBroker:
     def pause_node(self, node: int) -> None:
         """Let a node take connections and requests without answering, until `start_node`. It stays what it is."""
         self._life.change(lambda: self._node.nodes.pause(node))
+
+
+def _advertised(host: str, port: int | None, nodes: int) -> str:
+    """Return the host that clients are told; refuse one, or a port, to which none could connect."""
+    shown, more = parse_host(host)
+    if more is not None:
+        raise ValueError(f"advertised_host is a host, not {host!r}; give the port as advertised_port")
+    if port is not None and not 0 < port <= 65536 - nodes:
+        raise ValueError(f"advertised_port must be from 1 to {65536 - nodes:,} for {nodes:,} nodes, not {port:,}")
+    return shown
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:

@@ -104,12 +104,12 @@ class Server:
                 self._servers[node_id] = server = await aio.serve_each(
                     partial(self._session, node),
                     self._host,
-                    node.place.port,
+                    node.place.listens_at,
                     ssl=self._security.ssl,
                     logger=_log,
                     failed=self._fail,
                 )
-                node.place.port = server.address[1]
+                node.place.listens_at = server.address[1]
             elif not node.place.is_running and node_id in self._servers:
                 await self._servers.pop(node_id).close()
 

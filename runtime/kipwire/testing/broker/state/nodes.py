@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
+from kipwire.aio.failures import shown_address
 from kipwire.testing.broker.state import Refused
 
 _SLOTS = 50
@@ -24,11 +25,18 @@ class Place:
     node_id: int
     host: str
     """The one that clients are told."""
-    port: int
-    """0 until it listens for the first time, if the system chooses one."""
+    listens_at: int
+    """Its port; 0 until it listens for the first time, if the system chooses one."""
+    advertised_port: int | None = None
+    """The port that clients are told; None if it is its own."""
     is_running: bool = True
     is_paused: bool = False
     """True if it takes requests without answering them."""
+
+    @property
+    def port(self) -> int:
+        """The port that clients are told; 0 until it is known."""
+        return self.listens_at if self.advertised_port is None else self.advertised_port
 
     @property
     def address(self) -> dict[str, Any]:
@@ -39,9 +47,10 @@ class Place:
 class Nodes:
     """All nodes. Everything that a node did goes to the next one that runs when it stops, and stays there."""
 
-    def __init__(self, host: str, ports: Sequence[int]) -> None:
-        """Number nodes from 1 on."""
-        self.by_id = {at: Place(at, host, port) for at, port in enumerate(ports, 1)}
+    def __init__(self, host: str, ports: Sequence[int], advertised_port: int | None = None) -> None:
+        """Number nodes from 1 on; clients are told that the first is at the advertised port, and others at the next."""
+        told = [None if advertised_port is None else advertised_port + more for more in range(len(ports))]
+        self.by_id = {at: Place(at, host, *ports) for at, ports in enumerate(zip(ports, told, strict=True), 1)}
         self.controller = 1
         self._coordinators = {
             kind: [self.leader_of_new(slot) for slot in range(_SLOTS)]
@@ -56,7 +65,7 @@ class Nodes:
     @property
     def bootstrap_servers(self) -> str:
         """Host and port of each, as clients take them."""
-        return ",".join(f"{one.host}:{one.port}" for one in self.by_id.values())
+        return ",".join(shown_address((one.host, one.port)) for one in self.by_id.values())
 
     def __getitem__(self, node_id: int) -> Place:
         """Return a node; refuse an id that none has."""
