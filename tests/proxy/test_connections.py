@@ -244,7 +244,7 @@ async def settled(count: Callable[[], int]) -> int:
     return before
 
 
-@pytest.mark.parametrize("has_tls", [False, True])
+@pytest.mark.parametrize("has_tls", [False, pytest.param(True, marks=pytest.mark.night)])
 def test_the_broker_waits_while_a_client_does_not_read(has_tls: bool) -> None:
     """All requests are with it already, so that only reading no more from it bounds what the proxy keeps."""
     broker = Large()

@@ -151,6 +151,8 @@ class Served(asyncio.Protocol):
                     task.add_done_callback(partial(self._on_handled, len(event.raw)))
                 while self._is_full() and self._error is None:
                     await self._on_change()
+                if self._transport is not None and self._transport.is_closing():
+                    await asyncio.sleep(0)  # in which the transport says why, if the client broke off the connection
                 self._raise_error()
             self._raise_error()
             if client.on_part is not None and (part := self._wire.part) is not None:
@@ -180,7 +182,7 @@ class Served(asyncio.Protocol):
             data = self._wire.respond(request, answer, version=None if as_is else request.api_version)
         else:
             data = self._wire.respond_frame(request, answer)
-        if data and self._transport is not None:
+        if data and self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
         self._note_room()
 

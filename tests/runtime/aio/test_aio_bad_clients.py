@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 import tracemalloc
 from contextlib import nullcontext
 from random import Random
@@ -160,3 +162,29 @@ def test_a_connection_that_is_paused_reads_no_responses_until_it_goes_on() -> No
             assert {len(answer or b"") for answer in await asyncio.gather(*responses)} == {MIB + 4}
 
     run(work())
+
+
+def test_nothing_is_written_to_a_client_that_is_gone_however_many_requests_it_has_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The transport would log each write, in words of its own."""
+    handled: list[int] = []
+
+    async def answer(request: Request) -> bytes:
+        handled.append(request.correlation_id)
+        if len(handled) == 10:
+            reset.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            reset.close()
+        return request.raw[4:8]
+
+    reset = socket.socket()
+
+    async def work() -> None:
+        async with serve(answer) as server:
+            reset.setblocking(False)
+            await asyncio.get_running_loop().sock_connect(reset, server.address)
+            await asyncio.get_running_loop().sock_sendall(reset, add_size(FRAME) * 500)
+            await until(lambda: len(handled) >= 10 and not server.connections)
+
+    run(work())
+    assert caplog.records == [] and len(handled) < 20
