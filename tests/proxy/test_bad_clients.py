@@ -1,4 +1,4 @@
-"""A proxy outlives bad clients of every kind, whatever its broker answers, as do `kipwire proxy` and `kipwire broker`."""
+"""A proxy outlives bad clients of every kind, and so do `kipwire proxy` and `kipwire broker`."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Server:
         """Close all connections and listen no more, whatever clients do. Handlers that still run are cancelled.
 
         `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
-        connection of our own ends the task. If there is no descriptor for it, those of clients are closed before.
+        connection of our own ends the task. If there is no descriptor for it, clients' connections are closed before.
         """
         if self._closing.is_set():
             await self._closed.wait()

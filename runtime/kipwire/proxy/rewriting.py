@@ -14,7 +14,7 @@ from kipwire.projection import VersionedProjection
 from kipwire.proxy.filters import Filter
 
 Move = Callable[[dict[int, Address], bool], Awaitable[dict[int, Address]]]
-"""The addresses of the proxy for those of brokers, by node id, and whether these are all brokers of the cluster."""
+"""Function from the addresses of brokers, by node id, and True if these are all of the cluster, to the proxy's."""
 ADDRESSES = {
     key: VersionedProjection(
         kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]
