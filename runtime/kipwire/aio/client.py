@@ -119,8 +119,12 @@ class Connection:
         frame = self._encode(request, version, lost)
         if not self._is_answered(frame):
             raise LocalProtocolError(f"{described(request)} with acks of 0 has no response; use send")
-        response = await self._received(frame, self._link.submit(frame, deadline), type(request))
-        assert response is not None
+        sent = self._link.submit(frame, deadline)
+        assert sent is not None
+        try:
+            response = await sent
+        except TimeoutError:
+            raise self._timed_out(frame, request.NAME) from None
         return response.body_as(type(request), lost=lost)
 
     async def send(
@@ -187,7 +191,9 @@ class Connection:
     ) -> bytes | None:
         """Await the response to a frame, which gets its correlation id again if another one was sent."""
         try:
-            answer = await self._received(frame, response, None)
+            answer = None if response is None else await response
+        except TimeoutError:
+            raise self._timed_out(frame, "") from None
         except Closed as failure:
             if hint := size_first(frame):  # only now, since a frame of Fetch may begin so by chance
                 raise Closed(self._address, f"{failure.reason}; {hint}") from failure
@@ -262,15 +268,8 @@ class Connection:
         api_key, version, _ = HEAD.unpack_from(frame)
         return is_answered(self._registry, frame, api_key, version)
 
-    async def _received(self, frame: bytes, response: asyncio.Future[Response] | None, cls: Any) -> Response | None:
-        """Await the response to a frame that was sent; None if none is due.
-
-        Raises:
-            Failure: there is no response.
-        """
-        try:
-            return None if response is None else await response
-        except TimeoutError:
-            api_key, version, _ = HEAD.unpack_from(frame)
-            what = f"the request with API key {api_key}" if cls is None else cls.NAME
-            raise TimedOut(self._address, f"timed out waiting for the response to {what} v{version}") from None
+    def _timed_out(self, frame: bytes, name: str) -> TimedOut:
+        """Make the failure of a request that was answered too late; without a name it is named by its API key."""
+        api_key, version, _ = HEAD.unpack_from(frame)
+        what = name or f"the request with API key {api_key}"
+        return TimedOut(self._address, f"timed out waiting for the response to {what} v{version}")

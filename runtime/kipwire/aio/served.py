@@ -110,6 +110,8 @@ class Served(asyncio.Protocol):
         self._room.set()
         self._gate = asyncio.Semaphore()
         """Kept by the first handler that waits for room, so that handlers begin in the order of their requests."""
+        self._at_gate = 0
+        """Number of handlers that wait, with the first."""
         self._lost: asyncio.Future[None] = self._loop.create_future()
         """Done when the transport has closed its socket."""
         self._change: asyncio.Future[None] | None = None
@@ -188,13 +190,21 @@ class Served(asyncio.Protocol):
 
     async def _answer_beside_others(self, handler: Handler, request: Request) -> None:
         try:
-            if self._gate.locked() or not self._room.is_set():
-                async with self._gate:
-                    while not self._room.is_set():
-                        await self._room.wait()
+            if self._at_gate or not self._room.is_set():
+                await self._pass_gate()
             await self._answer(handler, request)
         except Exception as error:
             self._error = self._error or error
+
+    async def _pass_gate(self) -> None:
+        """Wait until responses can go out, behind all that wait already."""
+        self._at_gate += 1
+        try:
+            async with self._gate:
+                while not self._room.is_set():
+                    await self._room.wait()
+        finally:
+            self._at_gate -= 1
 
     def _on_handled(self, size: int, task: asyncio.Task[None]) -> None:
         self._handling.discard(task)

@@ -237,11 +237,13 @@ class ServerConnection:
         """Settle a request, without a response for None; return the responses before the first open request."""
         del self._waiting[id(waiting.request)]
         waiting.is_settled, waiting.frame = True, frame
-        self._early_bytes += waiting.size
+        if self._open[0] is not waiting:
+            self._early_bytes += waiting.size
         parts: list[bytes] = []
         while self._open and self._open[0].is_settled:
             one = self._open.popleft()
-            self._early_bytes -= one.size
+            if one is not waiting:
+                self._early_bytes -= one.size
             request, frame = one.request, one.frame
             if frame is None:
                 continue
