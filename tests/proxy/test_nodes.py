@@ -242,7 +242,8 @@ def test_an_address_of_a_broker_that_is_none_is_one_line_of_each_client_that_goe
 
     run(work())
     (line,) = lines(caplog)
-    assert line.startswith("the connection of 127.0.0.1:") and "failed" not in line
+    assert line.startswith("the connection of 127.0.0.1:") and "is closed: responses name an address of broker 1" in line
+    assert line.endswith("is not a valid address; use HOST or HOST:PORT, such as localhost:9092 or [::1]:9092")
 
 
 def test_ports_below_zero_are_no_brokers() -> None:

@@ -105,7 +105,7 @@ def address_fault(address: Address) -> str | None:
 
 _ADDRESS = re.compile(
     r"""(?P<bare> [0-9a-fA-F]* : [0-9a-fA-F]* : [0-9a-fA-F:.]* (%\w+)? )       # IPv6, without a port
-    | ( \[ (?P<ipv6> [0-9a-fA-F:.]+ (%\w+)? ) \] | (?P<host> [^\s:/@?\#\[\],]+ ) ) ( : (?P<port> [0-9]{1,5} ) )?""",
+    | ( \[ (?P<ipv6> [0-9a-fA-F:.]+ (%\w+)? ) \] | (?P<host> [^\s\0:/@?\#\[\],]+ ) ) ( : (?P<port> [0-9]{1,5} ) )?""",
     re.VERBOSE,
 )
 
