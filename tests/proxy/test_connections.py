@@ -248,12 +248,12 @@ async def settled(count: Callable[[], int]) -> int:
 def test_the_broker_waits_while_a_client_does_not_read(has_tls: bool) -> None:
     """All requests are with it already, so that only reading no more from it bounds what the proxy keeps."""
     broker = Large()
-    context = {"ssl": client_context()} if has_tls else {}
+    context = client_context() if has_tls else None
 
     async def work() -> None:
         async with (
             broker.serve(ssl=server_context() if has_tls else None) as server,
-            QuietProxy(server.address, **context) as proxy,
+            QuietProxy(server.address, ssl=context) as proxy,
         ):
             reader, writer = await asyncio.open_connection(*proxy.address, limit=1)
             frame = REGISTRY.encode_request(beat(), 1, "x")
@@ -268,7 +268,7 @@ def test_the_broker_waits_while_a_client_does_not_read(has_tls: bool) -> None:
 
 
 def test_the_broker_waits_while_filters_have_many_bytes_of_responses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kipwire.proxy.serving._MOST_FILTERED", 3 << 20)
+    monkeypatch.setattr("kipwire.proxy.serving.MOST_FILTERED", 3 << 20)
     broker, passes, seen = Large(), asyncio.Event(), 0
 
     @on(Response)

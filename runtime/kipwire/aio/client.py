@@ -124,7 +124,7 @@ class Connection:
         try:
             response = await sent
         except TimeoutError:
-            raise self._timed_out(frame, request.NAME) from None
+            raise self._timed_out(frame, type(request)) from None
         return response.body_as(type(request), lost=lost)
 
     async def send(
@@ -193,7 +193,7 @@ class Connection:
         try:
             answer = None if response is None else await response
         except TimeoutError:
-            raise self._timed_out(frame, "") from None
+            raise self._timed_out(frame, None) from None
         except Closed as failure:
             if hint := size_first(frame):  # only now, since a frame of Fetch may begin so by chance
                 raise Closed(self._address, f"{failure.reason}; {hint}") from failure
@@ -268,8 +268,8 @@ class Connection:
         api_key, version, _ = HEAD.unpack_from(frame)
         return is_answered(self._registry, frame, api_key, version)
 
-    def _timed_out(self, frame: bytes, name: str) -> TimedOut:
-        """Make the failure of a request that was answered too late; without a name it is named by its API key."""
+    def _timed_out(self, frame: bytes, cls: Any) -> TimedOut:
+        """Make the failure of a request that was answered too late; without its class it is named by its API key."""
         api_key, version, _ = HEAD.unpack_from(frame)
-        what = name or f"the request with API key {api_key}"
+        what = f"the request with API key {api_key}" if cls is None else cls.NAME
         return TimedOut(self._address, f"timed out waiting for the response to {what} v{version}")

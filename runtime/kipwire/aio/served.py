@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _UNSEEN = 65536
 """Bytes: no more is read while as many have come that no request was taken from."""
-_MOST_BYTES = 8 << 20
+MOST_BYTES = 8 << 20
 """Bytes of open requests, or of early responses, with which no more is taken. Five Produce requests of Java's producer
 have less, which is as many as it has in flight."""
 
@@ -170,7 +170,7 @@ class Served(asyncio.Protocol):
         return (
             not self._room.is_set()
             or max(self._wire.in_flight, len(self._handling)) >= self._most_in_flight
-            or self._handled_bytes > _MOST_BYTES
+            or self._handled_bytes > MOST_BYTES
         )
 
     async def _answer(self, handler: Handler, request: Request) -> None:
@@ -213,7 +213,7 @@ class Served(asyncio.Protocol):
 
     def _note_room(self) -> None:
         """Note whether responses can go out; tell the handler what has changed."""
-        has_room = not self._is_paused and self._wire.early_bytes <= _MOST_BYTES
+        has_room = not self._is_paused and self._wire.early_bytes <= MOST_BYTES
         if has_room == self._room.is_set():
             return
         if has_room:

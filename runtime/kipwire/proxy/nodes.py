@@ -94,7 +94,7 @@ class Nodes:
                 await asyncio.gather(*[one.close() for one in opened])
                 raise
             self._servers |= zip(new, opened, strict=True)
-            self.brokers.update(named)  # one may have another address than before
+            self.brokers |= named.items()  # one may have another address than before
             now = asyncio.get_running_loop().time()
             self._named |= dict.fromkeys(named, now)
             if are_all and len(self._servers) > len(named) + 1:

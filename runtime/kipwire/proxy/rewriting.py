@@ -54,7 +54,7 @@ async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -
     if not named:
         return response.raw
     moved = await move(named, response.to.api_key in _NAMES_ALL)
-    new = [part for one in triples for part in (one[0], *_moved(*one, moved))]
+    new = [part for ids, hosts, ports in triples for part in (ids, *_moved(ids, hosts, ports, moved))]
     return response.raw if new == list(values) else response.replaced(projection, tuple(new))
 
 

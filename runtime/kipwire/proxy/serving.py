@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 100
 """Requests of one client that wait for their responses; no more are read."""
-_MOST_FILTERED = 8 << 20
+MOST_FILTERED = 8 << 20
 """Bytes of the responses of one client that filters have; no more are read."""
 METADATA_MAX_AGE = 30.0
-_SECONDS_TO_FIRST_RETRY = 0.5
+SECONDS_TO_FIRST_RETRY = 0.5
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_TO_ASK_FIRST = 3.0
 """Time that the proxy waits for the brokers when it opens; it goes on asking after it."""
@@ -128,7 +128,7 @@ class Proxy:
 
     async def _ask_on(self, has_asked: asyncio.Event) -> None:
         """Ask for the brokers now and then. A reason why that fails is one line of the log, however long it lasts."""
-        said, pause = "", _SECONDS_TO_FIRST_RETRY
+        said, pause = "", SECONDS_TO_FIRST_RETRY
         while True:
             why = ""
             try:
@@ -165,9 +165,7 @@ class Proxy:
         try:
             parse_host(shown_address(address))
         except ValueError as error:  # no text or number of a response goes to the operating system unchecked
-            raise KipwireError(
-                f"responses name an address for the broker with id {node} that is none: {error}"
-            ) from None
+            raise KipwireError(f"responses name an address of broker {node} that is none: {error}") from None
         return aio.connect(address, timeout=timeout, **how)
 
     async def _moved(self, client: Client, brokers: dict[int, Address], are_all: bool) -> dict[int, Address]:
@@ -178,7 +176,7 @@ class Proxy:
     @asynccontextmanager
     async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
         """Connect one client to a broker, until one side closes the connection or breaks the rules."""
-        versions = None if self.sasl else {}  # SASL asks for them; nothing else needs them
+        versions: dict[int, range] | None = None if self.sasl else {}  # SASL asks for them; nothing else needs them
         try:
             async with self._connecting(node, self.timeout, versions=versions) as upstream:
                 upstream.when_closed(client.close)
@@ -277,7 +275,7 @@ class _Link:
         self._read_or_not()
 
     def _read_or_not(self) -> None:
-        if self.is_full or self.filtered_bytes > _MOST_FILTERED:
+        if self.is_full or self.filtered_bytes > MOST_FILTERED:
             self.upstream.pause_reading()
         else:
             self.upstream.resume_reading()

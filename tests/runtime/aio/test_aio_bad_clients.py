@@ -47,7 +47,7 @@ def test_bad_clients_leave_nothing_and_take_bounded_memory(in_flight: int) -> No
 
 
 def test_requests_are_taken_by_their_bytes_whatever_number_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kipwire.aio.served._MOST_BYTES", FEW)
+    monkeypatch.setattr("kipwire.aio.served.MOST_BYTES", FEW)
     handled: list[int] = []
     may_answer = asyncio.Event()
 
@@ -75,7 +75,7 @@ def test_a_handler_is_told_when_responses_cannot_go_out_and_none_begins_until_th
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also if the first request is the last to be answered, so that all other responses wait for it."""
-    monkeypatch.setattr("kipwire.aio.served._MOST_BYTES", FEW)
+    monkeypatch.setattr("kipwire.aio.served.MOST_BYTES", FEW)
     said: list[str] = []
     begun: list[int] = []
 
@@ -115,7 +115,7 @@ def test_handlers_begin_in_order_and_all_are_answered_whenever_the_client_reads(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the sizes, the pauses of handlers and of the client: nothing waits for what waits for it."""
-    monkeypatch.setattr("kipwire.aio.served._MOST_BYTES", FEW)
+    monkeypatch.setattr("kipwire.aio.served.MOST_BYTES", FEW)
     random = Random(seed)
     begun: list[int] = []
     count = 60
