@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kafka_messages.enums import ApiKey, CoordinatorType
-from kipwire.aio.failures import parse_host
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import served
@@ -22,7 +21,7 @@ from kipwire.testing.broker.server import Asked, Security, Server
 from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.classic_groups import Group
 from kipwire.testing.broker.state.groups import GroupState
-from kipwire.testing.broker.state.nodes import Nodes
+from kipwire.testing.broker.state.nodes import Nodes, host_to_tell
 from kipwire.testing.broker.state.topics import Topics
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class FakeBroker:
             raise TypeError(f"topics are names, or partitions by name, as in [{topics!r}]; not a text")
         if nodes < 1:
             raise ValueError(f"nodes must be 1 or more, not {nodes}")
-        shown = _advertised(advertised_host or host, advertised_port, nodes)
+        shown = host_to_tell(advertised_host or host, advertised_port, nodes)
         layout = Nodes(shown, [port and port + more for more in range(nodes)], advertised_port)
         self._node = node = Node(
             served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
@@ -389,16 +388,6 @@ class FakeBroker:
     def pause_node(self, node: int) -> None:
         """Let a node take connections and requests without answering, until `start_node`. It stays what it is."""
         self._life.change(lambda: self._node.nodes.pause(node))
-
-
-def _advertised(host: str, port: int | None, nodes: int) -> str:
-    """Return the host that clients are told; refuse one, or a port, to which none could connect."""
-    shown, more = parse_host(host)
-    if more is not None:
-        raise ValueError(f"advertised_host is a host, not {host!r}; give the port as advertised_port")
-    if port is not None and not 0 < port <= 65536 - nodes:
-        raise ValueError(f"advertised_port must be from 1 to {65536 - nodes:,} for {nodes:,} nodes, not {port:,}")
-    return shown
 
 
 def _coordinated(group: str | None, transactional_id: str | None) -> tuple[CoordinatorType, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from kafka_messages.enums import CoordinatorType, ErrorCode
-from kipwire.aio.failures import shown_address
+from kipwire.aio.failures import parse_host, shown_address
 from kipwire.testing.broker.state import Refused
 
 _SLOTS = 50
@@ -42,6 +42,16 @@ class Place:
     def address(self) -> dict[str, Any]:
         """The node, as responses have it."""
         return {"node_id": self.node_id, "host": self.host, "port": self.port}
+
+
+def host_to_tell(host: str, port: int | None, nodes: int) -> str:
+    """Return the host that clients are told; refuse one, or a port, to which none could connect."""
+    shown, more = parse_host(host)
+    if more is not None:
+        raise ValueError(f"advertised_host is a host, not {host!r}; give the port as advertised_port")
+    if port is not None and not 0 < port <= 65536 - nodes:
+        raise ValueError(f"advertised_port must be from 1 to {65536 - nodes:,} for {nodes:,} nodes, not {port:,}")
+    return shown
 
 
 class Nodes:
