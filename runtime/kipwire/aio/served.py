@@ -32,6 +32,9 @@ _UNSEEN = 65536
 MOST_BYTES = 8 << 20
 """Bytes of open requests, or of early responses, with which no more is taken. Five Produce requests of Java's producer
 have less, which is as many as it has in flight."""
+_MOST_UNSENT = 2 << 20
+"""Bytes that wait to be sent, with several requests at a time: with asyncio's 64 KiB a proxy would stop and go on
+within each large response, which takes twice the time."""
 
 Handler = Callable[[Request], Awaitable[Message | bytes | None]]
 """Answers a request: by a response in any version, which is converted to the request's version; by a frame with its
@@ -249,6 +252,8 @@ class Served(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        if self._most_in_flight > 1:
+            transport.set_write_buffer_limits(_MOST_UNSENT)
         keep_alive(transport)
 
     def data_received(self, data: bytes) -> None:
