@@ -1,32 +1,38 @@
 """One TCP connection: which side is the broker, and what was found on it.
 
-Packets show neither which side is the broker nor where frames begin. If the opening was captured, the client is the
-side that opened the connection; else it is the first side in which a request is found. What the rest means follows from
-that: requests are found by their heads, responses by the correlation ids of open requests. If the opening is there and
-the first bytes are no request, the connection is another protocol's, and its frames are not looked for any more.
-`streams` puts packets in order, `framing` cuts frames, and `conversation` pairs requests with responses.
+Packets show neither which side is the broker nor where frames begin. The client is the side that opened the connection;
+if that was not captured, `direction` finds it by what both say. What the rest means follows from that: requests are
+found by their heads, responses by the correlation ids of open requests. If the opening is there and the first bytes are
+no request, the connection is another protocol's, and its frames are not looked for any more, unless its port is one of
+brokers. `streams` puts packets in order, `framing` cuts frames, and `conversation` pairs requests with responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from struct import Struct
 
 from kipwire.tools.text import count_of
 from kipwire.traffic.conversation import REQUEST, RESPONSE, Conversation, Found
+from kipwire.traffic.direction import KNOWN_PORTS, Direction
 from kipwire.traffic.framing import Frame, Framer, Skipped
 from kipwire.traffic.packet_headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipwire.traffic.requests import (
     SMALLEST_REQUEST,
     SMALLEST_RESPONSE,
+    Likeness,
     begins_request,
+    is_of_unknown_api,
+    likeness_of,
     opens_with_request,
     why_no_request,
 )
 from kipwire.traffic.streams import Piece, Stream
 
 _MODULUS = 2**32
+_MOST_DOUBTFUL = 64
+"""The most finds that wait for something that shows what they are."""
 _FIRST_BYTES = 64
 """The number of bytes kept from the start of each side, to say why it is not Kafka."""
 _SHOWN_BYTES = 8
@@ -67,10 +73,12 @@ class Connection:
     """One TCP connection between two endpoints.
 
     The client is the side whose port is not a broker's. If ports do not decide it, the client is the side that opens
-    the connection; if that was not captured, the side that first sends what can be a request.
+    the connection; if that was not captured, `Direction` finds it.
     """
 
-    def __init__(self, number: int, one: bytes, other: bytes, ports: Collection[int]) -> None:
+    def __init__(
+        self, number: int, one: bytes, other: bytes, ports: Collection[int], listeners: Container[bytes] = ()
+    ) -> None:
         """Start with the endpoints of any packet.
 
         Args:
@@ -78,6 +86,7 @@ class Connection:
             one: the source of a packet.
             other: its target.
             ports: the brokers' ports; empty if they are not known.
+            listeners: the endpoints that have accepted other connections.
         """
         self.number = number
         self.opening: int | None = None
@@ -96,8 +105,15 @@ class Connection:
         self._is_reset = False
         self._has_tokens = False
         """True if frames may be tokens, which can be empty."""
+        self._listeners = listeners
+        self._direction: Direction | None = None
+        """Evidence of the client, while it is not known."""
+        self._doubtful: list[Found] | None = None
+        """Finds of a connection that begins with a request of an unknown API, until something shows that it is one."""
         brokers = [endpoint for endpoint in (one, other) if port(endpoint) in ports]
-        if len(brokers) == 1:
+        self._is_chosen = len(brokers) == 1
+        """True if the ports of the caller have its broker."""
+        if self._is_chosen:
             self._decide(self._sides[other if brokers == [one] else one])
 
     @property
@@ -105,6 +121,10 @@ class Connection:
         """About how many bytes of memory wait for more data."""
         one, other = self._both
         held = one.stream.held + one.framer.held + other.stream.held + other.framer.held
+        if self._direction is not None:
+            held += self._direction.held
+        if self._doubtful is not None:
+            held += sum(len(found.frame or b"") for found in self._doubtful)
         return held + self._conversation.held if self._conversation else held
 
     def goes_on_with(self, segment: Segment) -> bool:
@@ -121,7 +141,7 @@ class Connection:
         sequence = segment.sequence
         if segment.flags & SYN:
             sequence = (sequence + 1) % _MODULUS
-            self._open(side, other, segment, sequence)
+            self._open(side, other, segment, sequence, found)
         if segment.size:
             self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time), found)
         if segment.flags & ACK:
@@ -138,7 +158,7 @@ class Connection:
         if self._is_reset or (side.end is not None and other.end is not None):
             # Segments that were captured late may still come.
             self.is_over = all(one.is_complete for one in self._both)
-        return found
+        return found if self._doubtful is None else self._believed(found)
 
     def end(self, time: int) -> list[Found]:
         """Return the frames and errors that still wait, after the last segment."""
@@ -151,20 +171,27 @@ class Connection:
                 side.stream.start(side.first_acknowledged)
             if last is not None:
                 self._pieces(side, side.stream.give_up_before(last, time), found)
+        if self._direction is not None:
+            client = self._direction.end(self._listening())
+            if client is not None:
+                self._decide(self._both[client])
+                self._replay(found)
+        if self._doubtful is not None:
+            found = self._believed(found)
         for side in self._sides.values():
             self._events(side, side.framer.end(time), rest)
             if side.stream.early:
-                self._events(side, [Skipped(time, side.stream.early, 0)], rest)
+                self._events(side, [Skipped(time, side.stream.early, 0, True)], rest)
         for side in self._sides.values():  # lets go of what refers to the connection: it is freed at once
             side.framer.expect(SMALLEST_REQUEST, begins_request)
-        if self._conversation is None or not self._conversation.requests:
+        if self._conversation is None or not self._conversation.requests or self._doubtful is not None:
             return [*found, *self._not_kafka(time)]
         return [*found, *rest, *self._conversation.end(time)]
 
     def _has_data(self) -> bool:
         return any(side.stream.is_started for side in self._sides.values())
 
-    def _open(self, side: _Side, other: _Side, segment: Segment, first: int) -> None:
+    def _open(self, side: _Side, other: _Side, segment: Segment, first: int, found: list[Found]) -> None:
         """Process a segment with the first sequence number of a side."""
         answers = bool(segment.flags & ACK)
         if not answers:
@@ -175,6 +202,7 @@ class Connection:
             other.stream.start(segment.acknowledged)
         if self._client is None:
             self._decide(other if answers else side)
+            self._replay(found)
         for one in self._both:
             one.is_from_start = one.is_from_start or not one.captured
         broker = self._broker()
@@ -194,7 +222,10 @@ class Connection:
 
         def begins(data: bytes) -> bool | None:
             is_first = client.is_from_start and not client.lost and len(data) == client.captured
-            return opens_with_request(data) if is_first else begins_request(data)
+            begins = opens_with_request(data) if is_first else begins_request(data)
+            if begins and is_first and not self._is_chosen and is_of_unknown_api(data):
+                self._doubtful = []
+            return begins
 
         broker.framer.expect(SMALLEST_RESPONSE, begins_response)
         client.framer.expect(SMALLEST_REQUEST, begins)
@@ -202,6 +233,16 @@ class Connection:
 
     def _broker(self) -> _Side:
         return self._both[0] if self._both[0] is not self._client else self._both[1]
+
+    def _listening(self) -> int | None:
+        """Return the number of the side that is likely a broker, as it listens, or by its port; None if not just one."""
+        for is_listener in (
+            [one.endpoint in self._listeners for one in self._both],
+            [port(one.endpoint) in KNOWN_PORTS for one in self._both],
+        ):
+            if sum(is_listener) == 1:
+                return is_listener.index(True)
+        return None
 
     def _pieces(self, side: _Side, pieces: Iterable[Piece], found: list[Found]) -> None:
         for piece in pieces:
@@ -211,16 +252,52 @@ class Connection:
                 side.first += piece.data[: _FIRST_BYTES - len(side.first)]
             if self._is_foreign:
                 continue
-            events = side.framer.feed(piece)
-            if self._client is None and side.framer.in_step:
-                self._decide(side)
-            if events:
-                self._events(side, events, found)
-            if not side.framer.in_step:
-                self._is_foreign = self._is_foreign_at(side)
+            if self._conversation is not None:
+                self._read(side, piece, found)
+                continue
+            if self._direction is None:
+                self._direction = Direction()
+            client = self._direction.add(0 if side is self._both[0] else 1, piece, self._listening())
+            if client is not None:
+                self._decide(self._both[client])
+                self._replay(found)
+
+    def _replay(self, found: list[Found]) -> None:
+        """Read what waited until the client was known."""
+        if self._direction is None:
+            return
+        waiting, skipped = self._direction.take()
+        self._direction = None
+        for side, (captured, lost) in zip(self._both, skipped, strict=True):
+            side.framer.skip(captured, lost)
+        for number, piece in waiting:
+            self._read(self._both[number], piece, found)
+
+    def _read(self, side: _Side, piece: Piece, found: list[Found]) -> None:
+        events = side.framer.feed(piece)
+        if events:
+            self._events(side, events, found)
+        if not side.framer.in_step:
+            self._is_foreign = self._is_foreign_at(side)
+
+    def _believed(self, found: list[Found]) -> list[Found]:
+        """Return what was found, if something shows that a connection of unknown requests is one of Kafka's."""
+        assert self._doubtful is not None
+        self._doubtful += found
+        if any(
+            one.request is not None
+            and (one.direction == RESPONSE or likeness_of(one.frame or b"", len(one.frame or b"")) >= Likeness.LIKELY)
+            for one in found
+        ):
+            found, self._doubtful = self._doubtful, None
+            return found
+        if len(self._doubtful) > _MOST_DOUBTFUL:
+            self._doubtful = []
+            self._is_foreign = True
+        return []
 
     def _is_foreign_at(self, side: _Side) -> bool:
-        """True if the client's opening was captured and its first bytes are not a request."""
+        """True if the client's opening was captured, its first bytes are not a request, and no port is a broker's."""
         return (
             side is self._client
             and self.opening is not None
@@ -228,6 +305,8 @@ class Connection:
             and not side.lost
             and self._conversation is not None
             and not self._conversation.requests
+            and not self._is_chosen
+            and port(self._broker().endpoint) not in KNOWN_PORTS
         )
 
     def _events(self, side: _Side, events: Iterable[Frame | Skipped], found: list[Found]) -> None:

@@ -31,6 +31,8 @@ class Frame(NamedTuple):
     size: int
     lost: int
     """Number of its missing bytes."""
+    is_last: bool = False
+    """True if the capture ended within it, and all bytes before that are there."""
 
 
 class Skipped(NamedTuple):
@@ -40,6 +42,8 @@ class Skipped(NamedTuple):
     captured: int
     lost: int
     """Bytes of the frame that were not captured."""
+    is_first: bool
+    """True if no frame came before them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +58,8 @@ class Framer:
     """True if the positions of frames are certain."""
     held: int = 0
     """About how many bytes of memory the incomplete frame takes."""
+    _has_begun: bool = False
+    """True if a frame has been found."""
     _skipped: int = 0
     _skipped_lost: int = 0
     _head: bytes = b""
@@ -73,6 +79,21 @@ class Framer:
         """True if bytes were skipped that have not been reported."""
         return self._skipped > 0
 
+    @property
+    def waits(self) -> bool:
+        """True if the next bytes belong to those that it has."""
+        return self.in_step or bool(self._head)
+
+    @property
+    def begun(self) -> tuple[bytes, int]:
+        """The first bytes of an incomplete frame, and the number of all; none and 0 without a frame."""
+        return (self._parts[0], self._size) if self._size >= 0 and self._parts else (b"", 0)
+
+    def skip(self, captured: int, lost: int) -> None:
+        """Count bytes that were looked at before, as skipped."""
+        self._skipped += captured
+        self._skipped_lost += lost
+
     def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
         """Look for other frames than at first."""
         self.smallest, self._begins = smallest, begins
@@ -89,6 +110,7 @@ class Framer:
             if not self.in_step:
                 return found
             self._report_skipped(time, found)
+        self._has_begun = True
         at, end = 0, len(data)
         while at < end:
             if self._size < 0 and not self._head and end - at >= SIZE.size:  # nearly all frames are whole in a piece
@@ -114,9 +136,10 @@ class Framer:
         """Return the frame that has begun, and the skipped bytes, after the last piece."""
         found: list[Frame | Skipped] = []
         if self._size >= 0:
+            is_last = not self._lost
             self._lost += self._size - self._have
             self._time = self._time or time
-            found.append(self._frame())
+            found.append(self._frame()._replace(is_last=is_last))
         self._lose_step()
         self._report_skipped(time, found)
         return found
@@ -190,5 +213,5 @@ class Framer:
 
     def _report_skipped(self, time: int, found: list[Frame | Skipped]) -> None:
         if self._skipped or self._skipped_lost:
-            found.append(Skipped(time, self._skipped, self._skipped_lost))
+            found.append(Skipped(time, self._skipped, self._skipped_lost, not self._has_begun))
             self._skipped = self._skipped_lost = 0

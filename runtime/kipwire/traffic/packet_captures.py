@@ -19,7 +19,7 @@ from kipwire.tools.io import ReadableFile
 from kipwire.traffic.connection import Connection
 from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_files import Packet, packets_in
-from kipwire.traffic.packet_headers import SYN, Segment, Unreadable, port, segment_of
+from kipwire.traffic.packet_headers import ACK, SYN, Segment, Unreadable, port, segment_of
 from kipwire.traffic.rotation import in_order, readable_packets
 
 MOST_CONNECTIONS = 16384
@@ -110,6 +110,8 @@ class _Capture:
         self._ports = frozenset(ports)
         self._connections: OrderedDict[bytes, Connection] = OrderedDict()
         """Connections by their endpoints; the one silent longest is the first."""
+        self._listeners: OrderedDict[bytes, None] = OrderedDict()
+        """The endpoints that accepted connections, of all shares; the one that did so longest ago is the first."""
         self._silent_since: dict[bytes, int] = {}
         """Number of the last packet of each connection, by its endpoints, if this is a share."""
         self._count = 0
@@ -165,6 +167,8 @@ class _Capture:
         found: list[Found] = []
         source, target = segment.source, segment.target
         key = source + target if source < target else target + source
+        if segment.flags & (SYN | ACK) == SYN | ACK:
+            self._note_listener(source)
         if not self._is_whole and not self._share.has(key):
             return found
         connection = self._connections.get(key)
@@ -173,7 +177,7 @@ class _Capture:
             found += self._end(key)
             connection = None
         if connection is None:
-            connection = Connection(self._number(), source, target, self._ports)
+            connection = Connection(self._number(), source, target, self._ports, self._listeners)
             self._connections[key] = connection
             if len(self._connections) > MOST_CONNECTIONS:
                 found += self._end_first()
@@ -192,6 +196,12 @@ class _Capture:
             )
             found += self._end(key)
         return found
+
+    def _note_listener(self, endpoint: bytes) -> None:
+        self._listeners[endpoint] = None
+        self._listeners.move_to_end(endpoint)
+        if len(self._listeners) > MOST_CONNECTIONS:
+            self._listeners.popitem(last=False)
 
     def _number(self) -> int:
         """Return the number of a new connection."""

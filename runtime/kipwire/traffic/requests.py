@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
@@ -21,6 +22,20 @@ _CLIENT_ID_SIZE = Struct(">h")
 _SIZED_HEADER = Struct(">ihhih")
 _NEARLY = 8
 """Number of versions beyond the known ones that are accepted, for newer and older peers."""
+_HIGHEST_VERSION = 255
+"""No message has more than 20 versions after 14 years."""
+
+
+class Likeness(IntEnum):
+    """Degrees to which a frame is like a request: responses with small correlation ids have the head of one."""
+
+    NONE = 0
+    POSSIBLE = 1
+    """It has the head of a request, and the rest says nothing."""
+    LIKELY = 2
+    """It is valid to its last byte, but names no client; or it names one, and is incomplete."""
+    SURE = 3
+    """It names its client, and is valid to its last byte."""
 
 
 class Request(NamedTuple):
@@ -56,18 +71,54 @@ def begins_request(data: bytes) -> bool | None:
 def opens_with_request(data: bytes) -> bool | None:
     """True if the first bytes that a client sends begin with a request; None if there are too few to decide.
 
-    Any client id is accepted, unless the request is complete and not valid.
+    Any client id is accepted, unless the request is complete and not valid. An unknown API or version, such as of a
+    newer client, must name its client in printable text.
     """
     if len(data) < _SIZED_HEADER.size:
         return None
+    if is_of_unknown_api(data):
+        return _names_itself(data) and why_no_request(data, is_known=True) is None
     return why_no_request(data) is None and (_has_plain_client(data) or _is_decoded(data) is not False)
 
 
-def why_no_request(data: bytes) -> str | None:
+def is_of_unknown_api(data: bytes) -> bool:
+    """True if bytes begin with the API key and version of no request that is known, but such as a request can have."""
+    _, api_key, version, _, _ = _SIZED_HEADER.unpack_from(data)
+    return api_key >= 0 and 0 <= version <= _HIGHEST_VERSION and not _is_known(api_key, version)
+
+
+def likeness_of(frame: bytes, size: int) -> Likeness:
+    """Estimate if a frame of unknown direction is a request.
+
+    Args:
+        frame: its bytes, or the first of them.
+        size: the number of bytes of the whole frame.
+    """
+    data = size.to_bytes(_SIZE_BYTES) + frame
+    if len(data) < _SIZED_HEADER.size or why_no_request(data) is not None:
+        return Likeness.NONE
+    is_named = _names_itself(data)
+    if not _exists(*_SIZED_HEADER.unpack_from(data)[1:3]):
+        return Likeness.POSSIBLE if is_named else Likeness.NONE
+    if len(frame) < size:
+        return Likeness.LIKELY if is_named else Likeness.POSSIBLE
+    if not _is_decoded(data):
+        return Likeness.POSSIBLE if is_named else Likeness.NONE
+    if _client_id(frame):
+        return Likeness.SURE
+    # Zeros alone can be as well a response without content.
+    return Likeness.LIKELY if any(frame[HEAD.size + _CLIENT_ID_SIZE.size :]) else Likeness.POSSIBLE
+
+
+def why_no_request(data: bytes, *, is_known: bool = False) -> str | None:
     """Explain why bytes cannot be the size of a request frame and its header; None if they can, or are too few.
 
     A client id may have any bytes, as for brokers, also such as are no text; but not a zero byte. No client written in
     C can send one, and other protocols that begin with a size have them where the client id would be.
+
+    Args:
+        data: the bytes.
+        is_known: True to take any API key and version for a known one.
     """
     if len(data) < _SIZED_HEADER.size:
         return None
@@ -75,7 +126,7 @@ def why_no_request(data: bytes) -> str | None:
     rest = size + _SIZE_BYTES - _SIZED_HEADER.size
     if not 0 <= rest <= LARGEST_FRAME:
         return f"no request has a size of {size:,}"
-    if not _is_known(api_key, version):
+    if not is_known and not _is_known(api_key, version):
         return f"no request has API key {api_key} and version {version}"
     if not _names_client(api_key, version):
         return None
@@ -92,6 +143,12 @@ def _has_plain_client(data: bytes) -> bool:
     if not _names_client(api_key, version):
         return True
     return data[_SIZED_HEADER.size :][: max(size, 0)].decode("utf-8", "replace").isprintable()
+
+
+def _names_itself(data: bytes) -> bool:
+    """True if the client id, as far as it is there, is printable text, and not empty."""
+    _, api_key, version, _, size = _SIZED_HEADER.unpack_from(data)
+    return size > 0 and len(data) > _SIZED_HEADER.size and _names_client(api_key, version) and _has_plain_client(data)
 
 
 def _is_decoded(data: bytes) -> bool | None:
