@@ -19,7 +19,7 @@ from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.traffic.framing import SIZE, Frame, Framer
-from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, begins_request, likeness_of
+from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, may_begin_request, likeness_of
 from kipwire.traffic.streams import Piece
 
 KNOWN_PORTS = range(9092, 9095)
@@ -32,7 +32,7 @@ _TWICE = 2
 
 
 def _framer() -> Framer:
-    return Framer(SMALLEST_REQUEST, begins_request)
+    return Framer(SMALLEST_REQUEST, may_begin_request)
 
 
 @dataclass(eq=False, slots=True)

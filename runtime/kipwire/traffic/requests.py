@@ -58,11 +58,22 @@ def request_of(frame: bytes) -> Request | None:
 
 
 def begins_request(data: bytes) -> bool | None:
-    """True if bytes from anywhere in a connection begin with a request; None if there are too few to decide.
+    """True if bytes from anywhere in what a client sends begin with a request; None if there are too few to decide.
 
-    A client id of printable text is enough. With any other, which is more frequent in other bytes than in requests, the
-    request must be complete and valid to its last byte.
+    A client id of printable text is enough. Without one, which is what zeros within other content look like, or with any
+    other, the request must be complete and valid to its last byte; only null is accepted before the rest is there.
     """
+    if len(data) < _SIZED_HEADER.size:
+        return None
+    size, *_, client_id_size = _SIZED_HEADER.unpack_from(data)
+    likeness = likeness_of(data[_SIZE_BYTES : max(size, 0) + _SIZE_BYTES], size)
+    if likeness is not Likeness.POSSIBLE:
+        return likeness is not Likeness.NONE
+    return _names_itself(data) or client_id_size < 0 or len(data) >= size + _SIZE_BYTES
+
+
+def may_begin_request(data: bytes) -> bool | None:
+    """True if bytes of either side may begin with a request, which the rest must show; None as for `begins_request`."""
     if len(data) < _SIZED_HEADER.size:
         return None
     return why_no_request(data) is None and (_has_plain_client(data) or _is_decoded(data) is True)
@@ -94,6 +105,8 @@ def likeness_of(frame: bytes, size: int) -> Likeness:
         frame: its bytes, or the first of them.
         size: the number of bytes of the whole frame.
     """
+    if not 0 <= size <= LARGEST_FRAME:
+        return Likeness.NONE
     data = size.to_bytes(_SIZE_BYTES) + frame
     if len(data) < _SIZED_HEADER.size or why_no_request(data) is not None:
         return Likeness.NONE
