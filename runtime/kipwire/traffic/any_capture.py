@@ -13,6 +13,7 @@ from kipwire.traffic.packet_captures import find_frames, find_frames_in_stream
 from kipwire.traffic.packet_files import is_packets
 from kipwire.traffic.requests import Request
 from kipwire.traffic.rotation import is_packet_file
+from kipwire.traffic.unread import Reading
 
 
 class Capture(NamedTuple):
@@ -69,6 +70,19 @@ def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Numbered]:
     if capture.stream is not None:
         return _number_frames(find_frames_in_stream(capture.stream, capture.name, ports))
     return _number_frames(find_frames(capture.packets, ports) if capture.packets else _of_own_format(capture.path))
+
+
+def counted(frames: Iterable[Numbered], reading: Reading) -> Iterator[Numbered]:
+    """Yield the frames of a capture, and count them, with what was not read of it."""
+    reading.begin_capture()
+    for one in frames:
+        found = one.found
+        if found.request is not None:
+            size = 0 if found.frame is None else len(found.frame)
+            reading.count(found.connection, size, is_request=found.direction == REQUEST)
+        if found.unread is not None:
+            reading.miss(found.unread)
+        yield one
 
 
 def _number_frames(frames: Iterable[Found]) -> Iterator[Numbered]:

@@ -29,6 +29,7 @@ from kipwire.traffic.requests import (
     why_no_request,
 )
 from kipwire.traffic.streams import Piece, Stream
+from kipwire.traffic.unread import Reason, Unread
 
 _MODULUS = 2**32
 _MOST_DOUBTFUL = 64
@@ -179,7 +180,7 @@ class Connection:
         if self._doubtful is not None:
             found = self._believed(found)
         for side in self._sides.values():
-            self._events(side, side.framer.end(time), rest)
+            self._events(side, [self._ended(side, event) for event in side.framer.end(time)], rest)
             if side.stream.early:
                 self._events(side, [Skipped(time, side.stream.early, 0, True)], rest)
         for side in self._sides.values():  # lets go of what refers to the connection: it is freed at once
@@ -187,6 +188,12 @@ class Connection:
         if self._conversation is None or not self._conversation.requests or self._doubtful is not None:
             return [*found, *self._not_kafka(time)]
         return [*found, *rest, *self._conversation.end(time)]
+
+    def _ended(self, side: _Side, event: Frame | Skipped) -> Frame | Skipped:
+        """Return what its framer has at the end; a frame lacks no bytes because of that if its sender ended first."""
+        if isinstance(event, Frame) and (self._is_reset or side.end is not None):
+            return event._replace(is_last=False)
+        return event
 
     def _has_data(self) -> bool:
         return any(side.stream.is_started for side in self._sides.values())
@@ -333,15 +340,19 @@ class Connection:
             return
         firsts = [side.first for side in sides if side.first]
         if any(len(first) > 1 and first[0] in _TLS_RECORDS and first[1] == _TLS_MAJOR for first in firsts):
-            what = "TLS, which cannot be read"
+            what, reason = "TLS, which cannot be read", Reason.TLS
+        elif self._direction is not None and self._direction.is_open:
+            what = "it is not clear which side is the client; give the port of the broker"
+            reason = Reason.UNDECIDED
         elif firsts:
             starts = " and ".join(first[:_SHOWN_BYTES].hex(" ") for first in firsts)
             # If it is not known which side is the client, none of both is one.
             of_client = [self._client.first] if self._client else firsts if len(firsts) == len(sides) else []
-            reason = next((why for first in of_client if (why := why_no_request(first)) is not None), None)
-            what = f"no Kafka request found; it starts with {starts}" + (f": {reason}" if reason else "")
+            why = next((why for first in of_client if (why := why_no_request(first)) is not None), None)
+            what = f"no Kafka request found; it starts with {starts}" + (f": {why}" if why else "")
+            reason = Reason.FOREIGN
         else:
-            what = "none of its content was captured"
+            what, reason = "none of its content was captured", Reason.GAP
         amounts = " and ".join(
             f"{count_of(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
             for side in sides
@@ -350,7 +361,8 @@ class Connection:
         listener, client = (
             (address(self._broker().endpoint), address(self._client.endpoint)) if self._client else (None, None)
         )
-        yield Found(time, self.number, listener, client, None, None, None, f"{what}; {amounts}")
+        unread = Unread(reason, sum(side.captured + side.lost for side in sides))
+        yield Found(time, self.number, listener, client, None, None, None, f"{what}; {amounts}", unread)
 
 
 def _end(segment: Segment) -> int:

@@ -15,6 +15,7 @@ from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.text import count_of
 from kipwire.traffic.framing import Frame, Skipped
 from kipwire.traffic.requests import SMALLEST_RESPONSE, Request, is_request, request_of
+from kipwire.traffic.unread import Reason, Unread
 
 REQUEST, RESPONSE = "request", "response"
 
@@ -47,7 +48,9 @@ class Found(NamedTuple):
     frame: bytes | None
     """Without its size; None if it is incomplete."""
     error: str | None
-    """Reason why there is no frame."""
+    """Explanation why there is no frame."""
+    unread: Unread | None = None
+    """Reason and amount of what was not read; None with a frame."""
 
 
 class _Token(NamedTuple):
@@ -127,7 +130,9 @@ class Conversation:
 
     def skipped(self, direction: str, skipped: Skipped) -> Found:
         """Make the error for bytes that are not part of a known frame."""
-        return self._error(skipped.time, direction, _skipped_text(skipped))
+        amount = skipped.captured + skipped.lost
+        reason = Reason.GAP if skipped.lost else Reason.START if skipped.is_first else Reason.NO_FRAME
+        return self._error(skipped.time, direction, _skipped_text(skipped), Unread(reason, amount))
 
     def end(self, time: int) -> Iterator[Found]:
         """Yield all that still waits, after the last frame."""
@@ -188,7 +193,8 @@ class Conversation:
             bytes_ = count_of(size, "byte")
             single = f"a response of {bytes_} to a request that was not captured"
             several = f"{count:,} responses of {bytes_} to requests that were not captured"
-            yield self._error(time, RESPONSE, single if count == 1 else several)
+            unread = Unread(Reason.NO_REQUEST, size, count)
+            yield self._error(time, RESPONSE, single if count == 1 else several, unread)
 
     def _report_tokens(self, time: int) -> Iterator[Found]:
         self._has_unreported = False
@@ -196,17 +202,18 @@ class Conversation:
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
                 text = f"{what} of {count_of(amount['size'], 'byte')} without a header, as after SaslHandshake v0"
-                yield self._error(time, direction, text)
+                yield self._error(time, direction, text, Unread(Reason.TOKEN, amount["size"], amount["count"]))
                 amount.clear()
 
     def _find(self, direction: str, request: Request | None, frame: Frame) -> Found:
         if request is None or frame.lost:
             error = f"{frame.lost:,} of the frame's {count_of(frame.size, 'byte')} not captured"
-            return Found(frame.time, *self._of_all, direction, request, None, error)
+            unread = Unread(Reason.END if frame.is_last else Reason.GAP, frame.size)
+            return Found(frame.time, *self._of_all, direction, request, None, error, unread)
         return Found(frame.time, *self._of_all, direction, request, frame.data, None)
 
-    def _error(self, time: int, direction: str, text: str) -> Found:
-        return Found(time, *self._of_all, direction, None, None, text)
+    def _error(self, time: int, direction: str, text: str, unread: Unread) -> Found:
+        return Found(time, *self._of_all, direction, None, None, text, unread)
 
 
 def _cost(awaited: Request | _Token) -> int:

@@ -142,9 +142,7 @@ class Direction:
 
     def _choose(self, broker: int | None) -> int | None:
         """Choose the side that alone has sent what is likely a request, or what is possible and goes to a broker."""
-        likely = [
-            number for number, side in enumerate(self._sides) if side.likely or side.begun >= Likeness.LIKELY
-        ]
+        likely = [number for number, side in enumerate(self._sides) if side.likely or side.begun >= Likeness.LIKELY]
         if len(likely) == 1:
             return likely[0]
         if broker is not None and self._sides[1 - broker].possible:

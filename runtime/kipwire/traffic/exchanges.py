@@ -12,10 +12,11 @@ from typing import NamedTuple
 from kipwire.connection.framing import is_answered
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.api_keys import PRODUCE_KEY
-from kipwire.model.errors import KipwireError
+from kipwire.model.errors import KipwireError, UnsupportedVersionError
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.conversation import REQUEST, Found
 from kipwire.traffic.frame_facts import NOTHING, Look, api_name, error_name, look_at
+from kipwire.traffic.unread import HARMLESS, Reason, Unread
 
 MOST_OPEN = 65536
 """The most requests that wait for their responses; some get none."""
@@ -50,7 +51,14 @@ class Row(NamedTuple):
     errors: tuple[Errors, ...]
     look: Look
     error: str | None
-    """Reason why it cannot be decoded, or why there is no frame."""
+    """Explanation why it cannot be decoded, or why there is no frame."""
+    unread: Unread | None
+    """Reason and amount of what was not read."""
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if it has an error that not each capture of a running system has."""
+        return self.unread is not None and self.unread.reason not in HARMLESS
 
 
 class Exchange(NamedTuple):
@@ -82,6 +90,16 @@ class Exchange(NamedTuple):
     def problems(self) -> list[str]:
         """Reasons why the request or the response cannot be decoded, or is missing."""
         return [row.error for row in self if row is not None and row.error is not None]
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if the request or the response is."""
+        return any(row is not None and row.is_damaged for row in self)
+
+    @property
+    def notes(self) -> list[str]:
+        """Oddities of the request or the response that are no errors."""
+        return [row.look.note for row in self if row is not None and row.look.note is not None]
 
     @property
     def errors(self) -> tuple[Errors, ...]:
@@ -201,16 +219,18 @@ def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool)
     request, frame, direction = found.request, found.frame, found.direction
     api = None if request is None else api_name(request.api_key)
     if request is None or frame is None or direction is None:
-        return Row(number, found, None, api, (), NOTHING, found.error)
-    error = None
+        return Row(number, found, None, api, (), NOTHING, found.error, found.unread)
+    error = unread = None
     try:
         look = look_at(direction, request.api_key, request.api_version, frame, with_topics=with_topics)
     except KipwireError as problem:
         look, error = NOTHING, str(problem)
+        is_unknown = isinstance(problem, UnsupportedVersionError)
+        unread = Unread(Reason.UNKNOWN if is_unknown else Reason.BROKEN, len(frame))
     if request.api_key == PRODUCE_KEY and direction == REQUEST:
         answered = is_answered(registry_of(KAFKA_PACKAGE), frame, request.api_key, request.api_version)
         look = look._replace(is_answered=answered)
     codes = look.error_codes
     errors = tuple([Errors(path, code, error_name(code), count) for path, code, count in codes]) if codes else ()
     kept = found if with_frames else Found(*found[:6], None, found.error)
-    return Row(number, kept, len(frame), api, errors, look, error)
+    return Row(number, kept, len(frame), api, errors, look, error, unread)

@@ -16,6 +16,7 @@ from kipwire import KipwireError, Message
 from kipwire.connection.events import HEAD
 from kipwire.message.frames import class_of_answer, may_answer_in_version_0
 from kipwire.message.registry import KAFKA_PACKAGE, Registry, registry_of
+from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.model.structs import Field, Struct
 from kipwire.projection import Projection
 
@@ -52,6 +53,8 @@ class Look(NamedTuple):
     """Topics of which it has both."""
     is_answered: bool = True
     """True if a request has a response; Produce with `acks` of 0 has none."""
+    note: str | None = None
+    """Oddity that is no error."""
 
     @property
     def cost(self) -> int:
@@ -63,19 +66,33 @@ class Look(NamedTuple):
 
 NOTHING = Look()
 """Result for a frame that cannot be decoded."""
+_API_VERSIONS = API_VERSIONS_KEY.to_bytes(2)
+_SURPLUS = 4
+_NOTE = f"{_SURPLUS} bytes too many, as old librdkafka sends and Kafka takes"
 _COST = 128
 """About how many bytes each thing that was found takes in addition to its text."""
 
 
 def decode_frame(messages: Registry, direction: str, api_key: int, version: int, frame: bytes) -> Message:
-    """Decode the body of a frame.
+    """Decode the body of a frame, without the surplus that old clients send.
 
     Raises:
         KipwireError: it is broken, or there is no class for it.
     """
     if direction == "request":
-        return messages.decode_request(frame)[1]
+        return messages.decode_request(frame[: len(frame) - surplus_of(frame)])[1]
     return messages.decode_response(frame, api_key, version)[1]
+
+
+def surplus_of(request: bytes) -> int:
+    """Return the number of bytes after a request that old releases of librdkafka send, and Kafka passes over.
+
+    They end ApiVersions with an empty array, before version 3.
+    """
+    if request[:2] != _API_VERSIONS or len(request) < HEAD.size + _SURPLUS or request[-_SURPLUS:] != bytes(_SURPLUS):
+        return 0
+    header = HEAD.size + 2 + max(int.from_bytes(request[HEAD.size : HEAD.size + 2], signed=True), 0)
+    return _SURPLUS if request[2] == 0 and request[3] < 3 and len(request) == header + _SURPLUS else 0
 
 
 @cache
@@ -121,6 +138,8 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
         KipwireError: the frame is broken, or there is no class for it.
     """
     read = _read(direction, api_key, version, frame, with_topics)
+    if read is None and direction == "request" and surplus_of(frame):
+        return look_at(direction, api_key, version, frame[:-_SURPLUS])._replace(note=_NOTE)
     if read is None:
         decode_frame(
             registry_of(KAFKA_PACKAGE), direction, api_key, version, frame

@@ -8,7 +8,7 @@ endpoints gives to it, and `Placed` has the order in which the shares are merged
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
@@ -21,6 +21,7 @@ from kipwire.traffic.conversation import Found
 from kipwire.traffic.packet_files import Packet, packets_in
 from kipwire.traffic.packet_headers import ACK, SYN, Segment, Unreadable, port, segment_of
 from kipwire.traffic.rotation import in_order, readable_packets
+from kipwire.traffic.unread import Reason, Unread
 
 MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
@@ -118,8 +119,8 @@ class _Capture:
         self._held = 0
         """Bytes that all connections hold."""
         self._time = 0
-        self._unreadable: Counter[str] = Counter()
-        """The numbers of packets, by why they cannot be read."""
+        self._unreadable: dict[tuple[str, str], Unread] = {}
+        """Amounts of packets, by their kind and why they cannot be read."""
 
     def read_files(self, files: Sequence[ReadableFile]) -> Iterator[Found]:
         """Yield what is found in the files of the capture."""
@@ -138,7 +139,7 @@ class _Capture:
             try:
                 segment = segment_of(link, data)
             except Unreadable as error:
-                self._unreadable[str(error)] += 1
+                self._note_unreadable(error, len(data))
                 continue
             if segment is not None and (not self._ports or self._is_chosen(segment)):
                 found = self._add(segment, time)
@@ -154,11 +155,16 @@ class _Capture:
         if self._share.number:
             return
         self.place = 2 * packets
-        for reason, count in self._unreadable.items():
-            amount = "a packet" if count == 1 else f"{count:,} packets"
-            yield self._of_capture(f"{amount} that cannot be read: {reason}")
-        for reason in damage:
-            yield self._of_capture(reason)
+        for (_, why), unread in self._unreadable.items():
+            amount = "a packet" if unread.times == 1 else f"{unread.times:,} packets"
+            yield self._of_capture(f"{amount} that cannot be read: {why}", unread)
+        for why in damage:
+            yield self._of_capture(why, Unread(Reason.DAMAGED, 0))
+
+    def _note_unreadable(self, error: Unreadable, size: int) -> None:
+        key = error.kind, str(error)
+        before = self._unreadable.get(key, Unread(error.kind, 0, 0))
+        self._unreadable[key] = Unread(error.kind, before.bytes + size, before.times + 1)
 
     def _is_chosen(self, segment: Segment) -> bool:
         return port(segment.source) in self._ports or port(segment.target) in self._ports
@@ -191,9 +197,8 @@ class _Capture:
         self._held += held - connection.counted
         connection.counted = held
         if self._held > MOST_HELD:
-            found.append(
-                self._of_capture(f"connection {connection.number} is dropped: too many bytes wait for missing ones")
-            )
+            text = f"connection {connection.number} is dropped: too many bytes wait for missing ones"
+            found.append(self._of_capture(text, Unread(Reason.DROPPED, held)))
             found += self._end(key)
         return found
 
@@ -217,5 +222,5 @@ class _Capture:
         self._held -= connection.counted
         return connection.end(self._time)
 
-    def _of_capture(self, text: str) -> Found:
-        return Found(self._time, None, None, None, None, None, None, text)
+    def _of_capture(self, text: str, unread: Unread) -> Found:
+        return Found(self._time, None, None, None, None, None, None, text, unread)

@@ -119,7 +119,7 @@ def likeness_of(frame: bytes, size: int) -> Likeness:
         return Likeness.POSSIBLE if is_named else Likeness.NONE
     if _client_id(frame):
         return Likeness.SURE
-    # Zeros alone can be as well a response without content.
+    # Zeros alone can as well be a response without content.
     return Likeness.LIKELY if any(frame[HEAD.size + _CLIENT_ID_SIZE.size :]) else Likeness.POSSIBLE
 
 
@@ -170,9 +170,11 @@ def _is_decoded(data: bytes) -> bool | None:
     end = size + _SIZE_BYTES
     if len(data) < end or not _exists(api_key, version):
         return None
-    head, rest = data[_SIZE_BYTES:][: HEAD.size], data[_SIZED_HEADER.size + max(client_id_size, 0) : end]
+    frame = data[_SIZE_BYTES:end]
+    if _names_client(api_key, version):  # which may be no text
+        frame = frame[: HEAD.size] + _CLIENT_ID_SIZE.pack(-1) + data[_SIZED_HEADER.size + max(client_id_size, 0) : end]
     try:
-        registry_of(KAFKA_PACKAGE).decode_request(head + _CLIENT_ID_SIZE.pack(-1) + rest)
+        registry_of(KAFKA_PACKAGE).decode_request(frame)
     except KipwireError:
         return False
     return True

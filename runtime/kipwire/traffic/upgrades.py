@@ -132,6 +132,15 @@ def versions_served_by(line: str) -> Mapping[int, range]:
     return found
 
 
+def is_judged(line: str, api_key: int) -> bool:
+    """True if it is known which versions of an API a release serves; False for APIs that Kafka does not have.
+
+    Raises:
+        ValueError: the line is unknown.
+    """
+    return api_key in versions_served_by(line)
+
+
 def find_unserved(line: str, api_key: int, version: int, client: Client) -> Unserved | None:
     """Find what a release serves instead of a request; None if it serves the request, or if the API is unknown.
 

@@ -39,9 +39,13 @@ def conversation(name: str) -> tuple[Tcp, ...]:
     found = [(one.time, segment) for one in packets if (segment := segment_of(one.link, one.data)) is not None]
     listeners = {one.target for _, one in found if one.flags & 0x12 == SYN}
     return tuple(
-        Tcp(time, port(one.target), port(one.source), False, one.sequence, one.data, one.flags, one.acknowledged)
-        if one.source in listeners
-        else Tcp(time, port(one.source), port(one.target), True, one.sequence, one.data, one.flags, one.acknowledged)
+        (
+            Tcp(time, port(one.target), port(one.source), False, one.sequence, one.data, one.flags, one.acknowledged)
+            if one.source in listeners
+            else Tcp(
+                time, port(one.source), port(one.target), True, one.sequence, one.data, one.flags, one.acknowledged
+            )
+        )
         for time, one in found
     )
 

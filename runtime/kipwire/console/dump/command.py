@@ -27,9 +27,11 @@ from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.dump.values import Decoders, decoder
 from kipwire.console.options import Format, format_option, ports_option
 from kipwire.console.output import Output, milliseconds
+from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.tools.io import no_garbage_collection
+from kipwire.traffic.unread import Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +217,11 @@ def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: B
     """Dump captures and files beside segments; return the number of errors."""
     errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in inputs.others)
     line = json_line if format_ is Format.JSON else text_line
-    return errors + sum(dump_capture(capture, line, out, bounds, ports) for capture in inputs.captures)
+    reading = Reading()
+    errors += sum(dump_capture(capture, line, out, bounds, ports, reading) for capture in inputs.captures)
+    if inputs.captures:
+        out.write(reading_json(reading) if format_ is Format.JSON else reading_text(reading))
+    return errors
 
 
 def _logs(inputs: Inputs, dump: LogDump, decode_as: str | None, *, is_followed: bool) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
+from typing import Any
 
 from kipwire.console.command_line import one_line
 from kipwire.console.output import Output
+from kipwire.console.reading import unread_of
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line
 from kipwire.tools.times import moment_text_of_ns
-from kipwire.traffic.any_capture import Capture, frames_of
+from kipwire.traffic.any_capture import Capture, counted, frames_of
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.conversation import REQUEST, RESPONSE
 from kipwire.traffic.exchanges import Exchange, Pairs, Row, rows_of
 from kipwire.traffic.frame_facts import error_text
+from kipwire.traffic.unread import Reading, Reason, Unread
 
 _NS_OF_MS = 10**6
 
@@ -25,8 +28,9 @@ def dump_capture(
     out: Output,
     bounds: Bounds,
     ports: Collection[int],
+    reading: Reading,
 ) -> int:
-    """Write a line for each frame of a capture; how many errors there are.
+    """Write a line for each frame of a capture; how many are damaged.
 
     Args:
         capture: it.
@@ -34,18 +38,22 @@ def dump_capture(
         out: where it goes.
         bounds: only times are looked at.
         ports: of packets, the brokers' ports; empty if they are not known.
+        reading: counts what is read and what is not.
     """
     errors = 0
     pairs = Pairs()
     try:
-        for row in rows_of(frames_of(capture, ports)):
+        for row in rows_of(counted(frames_of(capture, ports), reading)):
             latency = _latency(row, pairs)
+            if row.size is not None and row.unread is not None:
+                reading.miss_body(row.unread)
             if _is_wanted(row, bounds):
                 out.write(line(capture, row, latency))
-                errors += row.error is not None
+                errors += row.is_damaged
     except CaptureError as error:
         out.flush()
         print_err(("error: ", "red"), one_line(error))
+        reading.miss(Unread(Reason.DAMAGED, 0))
         errors += 1
     return errors
 
@@ -81,6 +89,8 @@ def text_line(capture: Capture, row: Row, latency: int | None) -> str:
         parts.append(f"latency={latency / _NS_OF_MS:.3f}ms")
     if row.errors:
         parts.append("errors=" + ",".join(error_text(one.code, one.times) for one in row.errors))
+    if row.look.note is not None:
+        parts.append(f"note={row.look.note!r}")
     if row.number is not None:
         parts.append(f"frame={row.number}")
     if row.error is not None:
@@ -91,7 +101,7 @@ def text_line(capture: Capture, row: Row, latency: int | None) -> str:
 def json_line(capture: Capture, row: Row, latency: int | None) -> str:
     """Format a frame as a JSON object for programs."""
     found, request = row.found, row.found.request
-    shown = {
+    shown: dict[str, Any] = {
         "type": "frame" if request is not None else "error",
         "capture": str(capture.path),
         "frame": row.number,
@@ -110,8 +120,11 @@ def json_line(capture: Capture, row: Row, latency: int | None) -> str:
         "error_codes": [
             {"path": path, "code": code, "error": name, "count": count} for path, code, name, count in row.errors
         ],
+        "note": row.look.note,
         "error": row.error,
     }
+    if request is None:
+        shown |= unread_of(row.unread)
     return json.dumps(shown, separators=(",", ":")) + "\n"
 
 

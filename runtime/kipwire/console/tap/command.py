@@ -1,8 +1,8 @@
 """The command `kipwire tap`.
 
 Exchanges are printed as they end, also from a pipe of tcpdump: whenever the input has nothing more for now, the output
-is flushed. A damaged capture is a line on standard error and exit status 1, after what was found before it. Ctrl-C is
-the usual end of a live capture, so the summary is printed then, too.
+is flushed. A damaged capture is a line on standard error and exit status 1, after what was found before it; with `--upgrade-to`
+the status is about clients alone. Ctrl-C is the usual end of a live capture, so the summary is printed then, too.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from typing import Any, cast
 import click
 
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
-from kipwire.console.command_line import PATH, discard_output, fail, one_line
+from kipwire.console.command_line import FAILED, PATH, discard_output, fail, one_line
 from kipwire.console.options import Format, format_option, ports_option
 from kipwire.console.output import Output
+from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
-from kipwire.console.tap.tables import list_unserved, summary_json, summary_text, upgrade_json, upgrade_text
+from kipwire.console.tap.tables import summary_json, summary_text, upgrade_json, upgrade_of, upgrade_text
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
 from kipwire.tools.text import print_err
-from kipwire.traffic.any_capture import Capture, Numbered, capture_at, frames_of
+from kipwire.traffic.any_capture import Capture, Numbered, capture_at, counted, frames_of
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.exchanges import exchanges, rows_of
 from kipwire.traffic.summary import TrafficSummary
+from kipwire.traffic.unread import Reading, Reason, Unread
 from kipwire.traffic.upgrades import line_of
 
 _STDIN = Path("-")
@@ -65,7 +67,8 @@ _FIRST_BYTES = 4
 @click.option(
     "--upgrade-to",
     metavar="RELEASE",
-    help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any.",
+    help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any, "
+    "2 if no request was read.",
 )
 @format_option
 def tap(
@@ -83,6 +86,7 @@ def tap(
 ) -> None:
     """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
     counts = TrafficSummary() if summary or upgrade_to is not None else None
+    reading = Reading()
     if bodies and counts is not None:
         fail("--bodies cannot be used with --summary or --upgrade-to")
     if list(paths).count(_STDIN) > 1:
@@ -96,19 +100,19 @@ def tap(
         _check(path)
     out = Output()
     lines = (JsonLines if format_ is Format.JSON else TextLines)(bodies=bodies)
-    problems = 0
+    status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                problems += _tap(path, ports, conditions, out, lines, counts)
-        problems += _conclude(out, counts, summary, release, format_)
+                status |= _tap(path, ports, conditions, out, lines, counts, reading)
+        status = _conclude(out, counts, reading, summary, release, format_, status)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
     except KeyboardInterrupt:
-        _conclude(out, counts, summary, release, format_)
+        _conclude(out, counts, reading, summary, release, format_, status)
         raise
-    if problems:
-        sys.exit(1)
+    if status:
+        sys.exit(status)
 
 
 def _check(path: Path) -> None:
@@ -138,25 +142,29 @@ def _tap(
     out: Output,
     lines: TextLines | JsonLines,
     counts: TrafficSummary | None,
+    reading: Reading,
 ) -> int:
-    """Show or count the exchanges of one capture; how many errors there are."""
+    """Show or count the exchanges of one capture; 0, 1 if it is damaged, or `FAILED` if not all of it can be read."""
     is_stdin = path == _STDIN
     name = _NAME_OF_STDIN if is_stdin else str(path)
     chosen = Filter(conditions)
-    problems = 0
+    status = 0
     if counts is not None:
         counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
-        filter_frames(_frames(path, ports, out), conditions),
+        filter_frames(counted(_frames(path, ports, out), reading), conditions),
         with_topics=bool(conditions.topics),
         with_frames=lines.has_bodies,
     )
     try:
         for exchange in exchanges(rows):
+            for row in exchange:
+                if row is not None and row.size is not None and row.unread is not None:
+                    reading.miss_body(row.unread)
             if not chosen.has(exchange):
                 continue
-            problems += bool(exchange.problems)
+            status |= exchange.is_damaged
             if counts is None:
                 out.write(lines.exchange(name, exchange))
             else:
@@ -164,8 +172,9 @@ def _tap(
     except CaptureError as error:
         out.flush()
         print_err(("error: ", "red"), one_line(error))
-        problems += 1
-    return problems
+        reading.miss(Unread(Reason.DAMAGED, 0))
+        status = FAILED
+    return status
 
 
 def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbered]:
@@ -180,15 +189,27 @@ def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbere
     return frames_of(capture, ports)
 
 
-def _conclude(out: Output, counts: TrafficSummary | None, summary: bool, release: str | None, format_: Format) -> int:
-    """Write what is written at the end; how many clients' uses of APIs an upgrade would break."""
-    uses = [] if counts is None or release is None else list_unserved(counts, release)
+def _conclude(
+    out: Output,
+    counts: TrafficSummary | None,
+    reading: Reading,
+    summary: bool,
+    release: str | None,
+    format_: Format,
+    status: int,
+) -> int:
+    """Write what is written at the end; the exit status, from the one of the captures."""
     as_json = format_ is Format.JSON
-    if counts is not None and summary:
-        out.write(summary_json(counts) if as_json else summary_text(counts))
-    if release is not None:
+    if counts is None:
+        out.write(reading_json(reading) if as_json else reading_text(reading))
+    elif summary:
+        out.write(summary_json(counts, reading) if as_json else summary_text(counts, reading))
+    if counts is not None and release is not None:
+        upgrade = upgrade_of(counts, release)
         if summary and not as_json:
             out.write("\n")
-        out.write(upgrade_json(uses, release) if as_json else upgrade_text(uses, release))
+        out.write(upgrade_json(upgrade, reading) if as_json else upgrade_text(upgrade, reading))
+        out.flush()
+        return 1 if upgrade.uses else FAILED if not upgrade.judged or status & FAILED else 0
     out.flush()
-    return len(uses)
+    return min(status, 1)

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from kipwire.console.json_text import JsonText
+from kipwire.console.reading import unread_of
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, style_line
@@ -48,6 +49,8 @@ class TextLines:
         if exchange.errors:
             texts = ",".join(error_text(one.code, one.times) for one in exchange.errors)
             parts.append((f" errors={texts}", "red"))
+        if exchange.notes:
+            parts.append((f" note={'; '.join(exchange.notes)!r}", "dim"))
         numbers = ",".join(str(row.number) for row in exchange if row is not None and row.number is not None)
         if numbers:
             parts.append((f" frames={numbers}", "dim"))
@@ -97,9 +100,10 @@ class JsonLines:
                 "response_frame": None if answered is None else answered.number,
                 "latency_ns": exchange.latency,
                 "error_codes": [_error(one) for one in exchange.errors],
+                "note": "; ".join(exchange.notes) or None,
             }
         else:
-            shown["direction"] = found.direction
+            shown |= {"direction": found.direction, **unread_of(first.unread)}
         shown["error"] = "; ".join(exchange.problems) or None
         text = json.dumps(shown, separators=(",", ":"))
         if self._bodies is not None and request is not None:

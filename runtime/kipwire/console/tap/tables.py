@@ -1,7 +1,7 @@
 """The tables at the end: a summary of the traffic, and whom an upgrade would break, for people or as JSON objects.
 
 The summary counts as exchanges come and keeps none; here its counts become tables or JSON objects of the same content.
-`list_unserved` compares the requests that were seen with the versions that a release serves (`traffic.upgrades`), and
+`upgrade_of` compares the requests that were seen with the versions that a release serves (`traffic.upgrades`), and
 names the upgrade of the library that fixes it, if that is known.
 """
 
@@ -11,11 +11,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from kipwire.console.text_tables import table_lines
-from kipwire.tools.text import count_of
+from kipwire.console.reading import counts_json, read_text, unread_json, unread_text
+from kipwire.console.text_tables import MOST_SHOWN, table_lines
+from kipwire.tools.text import count_of, printable_text
 from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
-from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, find_unserved
+from kipwire.traffic.unread import Reading
+from kipwire.traffic.upgrades import KIP_896, LIBRARIES, Unserved, client_of, find_unserved, is_judged
 
 _NS_OF_MS = 10**6
 _QUANTILES = (0.5, 0.99)
@@ -30,23 +32,63 @@ class UnservedUse(NamedTuple):
     unserved: Unserved
 
 
-def list_unserved(summary: TrafficSummary, release: str) -> list[UnservedUse]:
-    """List the requests that a release does not serve, by client, most requests first.
+class UnknownUse(NamedTuple):
+    """Requests of an API that no release of Kafka has, of which nothing can be said."""
+
+    use: Use
+    counts: Counts
+
+
+class Upgrade(NamedTuple):
+    """Requests that a release does not serve, and the evidence for that."""
+
+    release: str
+    uses: tuple[UnservedUse, ...]
+    """By client, most requests first."""
+    unknown: tuple[UnknownUse, ...]
+    requests: int
+    """Number of all requests that were read, also of unknown APIs."""
+    clients: int
+    has_more_clients: bool
+    """True if further clients are counted together."""
+
+    @property
+    def judged(self) -> int:
+        """Number of requests of known APIs, on which the statement stands."""
+        return self.requests - sum(one.counts.requests for one in self.unknown)
+
+
+def upgrade_of(summary: TrafficSummary, release: str) -> Upgrade:
+    """Compare the requests with the versions that a release serves.
 
     Args:
         summary: of the requests.
         release: a line of releases.
     """
-    found = []
+    found, unknown = [], []
     for use, counts in summary.uses.items():
+        if not counts.requests:  # only responses to requests that were not captured
+            continue
+        if not is_judged(release, use.api_key):
+            unknown.append(UnknownUse(use, counts))
+            continue
         missing = find_unserved(release, use.api_key, use.version, client_of(use.software, use.client_id))
         if missing is not None:
             found.append(UnservedUse(use, counts, missing))
-    return sorted(found, key=lambda one: (one.use.client_id or "", -one.counts.requests, one.use[1:]))
+    clients = {use[:2] for use, counts in summary.uses.items() if counts.requests}
+    has_more = any(client_id == REST for client_id, _ in clients)
+    return Upgrade(
+        release,
+        tuple(sorted(found, key=lambda one: (one.use.client_id or "", -one.counts.requests, one.use[1:]))),
+        tuple(sorted(unknown, key=lambda one: (one.use.api_key, one.use.version, one.use.client_id or ""))),
+        sum(counts.requests for counts in summary.uses.values()),
+        len(clients) - has_more,
+        has_more,
+    )
 
 
-def summary_text(summary: TrafficSummary) -> str:
-    """Format a summary as tables for people."""
+def summary_text(summary: TrafficSummary, reading: Reading) -> str:
+    """Format a summary as tables for people, followed by what was read, whatever of it the summary counts."""
     total = Counts()
     for counts in summary.uses.values():
         total.merge(counts)
@@ -76,13 +118,35 @@ def summary_text(summary: TrafficSummary) -> str:
     if summary.problems:
         problems = ((text, str(count)) for text, count in summary.problems.most_common())
         lines += table_lines("bytes that are not frames", ("error", "times"), problems, 1)
-    return "".join(lines)
+    return "".join(lines) + "\n" + read_text(reading) + (unread_text(reading) or "not read: nothing\n")
 
 
-def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
-    """Format the uses that an upgrade would break as a table for people."""
-    if not uses:
-        return f"Kafka {release} serves all requests that were captured\n"
+def upgrade_text(upgrade: Upgrade, reading: Reading) -> str:
+    """Format the uses that an upgrade would break as a table for people, and the evidence."""
+    uses, release = upgrade.uses, upgrade.release
+    lines = []
+    clients = count_of(upgrade.clients, "client") + (" and more" if upgrade.has_more_clients else "")
+    judged = upgrade.judged
+    if not judged:
+        known = " of a known API" if upgrade.requests else ""
+        lines.append(f"No request{known} was read, so nothing is known of an upgrade to Kafka {release}\n")
+    elif uses:
+        lines += _unserved_lines(uses, release)
+        lines.append(f"{count_of(upgrade.requests, 'request')} of {clients} were read\n")
+    else:
+        all_ = "all " if judged > 1 else ""
+        lines.append(
+            f"Kafka {release} serves {all_}{count_of(judged, 'request')} that {'were' if judged > 1 else 'was'} read, of {clients}\n"
+        )
+    for use, counts in upgrade.unknown[:MOST_SHOWN]:
+        api = f"{use.api} v{use.version}" if use.api_key >= 0 else "other APIs"
+        lines.append(
+            f"not known to any release: {count_of(counts.requests, 'request')} of {api} by {_name(use.client_id)}\n"
+        )
+    return printable_text("".join(lines)) + unread_text(reading)
+
+
+def _unserved_lines(uses: Sequence[UnservedUse], release: str) -> list[str]:
     who = len({one.use[:2] for one in uses})
     lines = [f"Kafka {release} does not serve what {count_of(who, 'client')} {'sends' if who == 1 else 'send'}\n"]
     rows = (
@@ -103,10 +167,10 @@ def upgrade_text(uses: Sequence[UnservedUse], release: str) -> str:
         lines.append("? the library is guessed by the client id\n")
     if any(not one.unserved.fix for one in uses):
         lines.append(f"{KIP_896} names {', '.join(one.fixed for one in LIBRARIES)}\n")
-    return "".join(lines)
+    return lines
 
 
-def summary_json(summary: TrafficSummary) -> str:
+def summary_json(summary: TrafficSummary, reading: Reading) -> str:
     """Format a summary as a JSON object."""
     shown = {
         "type": "summary",
@@ -126,19 +190,27 @@ def summary_json(summary: TrafficSummary) -> str:
             for one, count in summary.failures.most_common()
         ],
         "errors": [{"error": text, "times": count} for text, count in summary.problems.most_common()],
+        "read": counts_json(reading),
+        "unread": unread_json(reading),
     }
     return json.dumps(shown, separators=(",", ":")) + "\n"
 
 
-def upgrade_json(uses: Sequence[UnservedUse], release: str) -> str:
-    """Format the uses that an upgrade would break as a JSON object."""
+def upgrade_json(upgrade: Upgrade, reading: Reading) -> str:
+    """Format the uses that an upgrade would break as a JSON object, and the evidence."""
     shown = {
         "type": "upgrade",
-        "release": release,
+        "release": upgrade.release,
         "unserved": [
             {**_use(use, counts), "requests": counts.requests, "served": missing.served, "fix": missing.fix or None}
-            for use, counts, missing in uses
+            for use, counts, missing in upgrade.uses
         ],
+        "unknown": [{**_use(use, counts), "requests": counts.requests} for use, counts in upgrade.unknown],
+        "requests": upgrade.requests,
+        "clients": upgrade.clients,
+        "has_more_clients": upgrade.has_more_clients,
+        "read": counts_json(reading),
+        "unread": unread_json(reading),
     }
     return json.dumps(shown, separators=(",", ":")) + "\n"
 
