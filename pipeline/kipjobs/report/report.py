@@ -36,6 +36,8 @@ class Table:
     """An explanation of its rows, shown if there are any."""
     is_wrong: bool = False
     """True if its rows are faults, which a page shows before its charts."""
+    none: str = "none"
+    """Text in place of rows, if there are none."""
     flag: str = ""
     """The column that is neither blank nor 0 in rows with an error, which a page can show alone."""
 

@@ -50,7 +50,7 @@ def show(
                     console.print(_text(f"{heading(name):<{width}}  {cell(value, name) or 'not known':>10}"))
         console.print()
         if not shown.rows:
-            console.print(_text(f"{shown.table.title}: none", "bold"))
+            console.print(_text(f"{shown.table.title}: {shown.table.none}", "bold"))
             continue
         fitted = fit(shown, console.width if console.is_terminal or "COLUMNS" in os.environ else None)
         console.print(_rich_table(fitted))

@@ -138,7 +138,7 @@ def _section(shown: FirstRows, lines: list[str]) -> str:
     """Return a table with its title: for scripts all of these lines, without scripts as many rows as on a terminal."""
     title = f"<h2>{_text(shown.table.title)}</h2>"
     if not shown.rows:
-        return f'<section>{title}\n<p class="note">none</p></section>'
+        return f'<section>{title}\n<p class="note">{_text(shown.table.none)}</p></section>'
     is_all = shown.is_all and len(lines) == len(shown.rows)
     more = "" if is_all else f'\n<p class="note">This page has the first {len(lines):,} rows; --out writes all.</p>'
     if shown.table.note:

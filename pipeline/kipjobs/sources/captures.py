@@ -43,6 +43,8 @@ FRAMES_SCHEMA = pa.schema(
         ("client_id", pa.string()),
         ("frame", pa.binary()),
         ("error", pa.string()),
+        ("reason", pa.string()),
+        ("unread_bytes", pa.int64()),
     ]
 )
 """The columns of `kafka_frames`; docs/spark-sources.md explains them."""
@@ -154,4 +156,6 @@ def _row(entry: Entry, direction: str, frame: bytes) -> dict[str, Any]:
         "client_id": entry.client_id,
         "frame": frame,
         "error": None,
+        "reason": None,
+        "unread_bytes": None,
     }

@@ -21,6 +21,7 @@ _NUMBERS = 10_000_000
 """More than the frames that one packet can complete, since at most some MiB wait for it."""
 
 _NO_REQUEST = (None, None, None, None)
+_NOTHING_UNREAD = (None, None)
 
 BYTES_OF_TASK = 32 * 1024 * 1024
 """Bytes of a capture per task. Each task reads all packets, which takes a tenth of the time of their connections."""
@@ -125,6 +126,7 @@ def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> It
             *(request or _NO_REQUEST),
             found.frame,
             found.error,
+            *(_NOTHING_UNREAD if found.unread is None else found.unread[:2]),
         )
         taken += 1
         size += len(found.frame or b"")

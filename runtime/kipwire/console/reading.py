@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kipwire.tools.text import count_of, printable_line
-from kipwire.traffic.unread import Reading, Unread
+from kipwire.traffic.unread import Reading, Reason, Unread
 
 
 def read_text(reading: Reading) -> str:
@@ -30,15 +30,15 @@ def unread_json(reading: Reading) -> list[dict[str, Any]]:
 
 
 def reading_text(reading: Reading) -> str:
-    """Format the end of a list of frames; empty if all bytes were read, and a request was among them."""
-    return read_text(reading) + unread_text(reading) if reading.unread or not reading.requests else ""
+    """Format the end of a list of frames; empty if the list says all: a request, and nothing that was not read."""
+    return read_text(reading) + unread_text(reading) if _has_end(reading) else ""
 
 
 def reading_json(reading: Reading) -> str:
     """Format the same as a line with a JSON object."""
-    if not reading.unread and reading.requests:
+    if not _has_end(reading):
         return ""
-    shown = {"type": "reading", **counts_json(reading), "unread": unread_json(reading)}
+    shown = {"type": "reading", **counts_json(reading), "unread": unread_json(reading), "error": None}
     return json.dumps(shown, separators=(",", ":")) + "\n"
 
 
@@ -56,6 +56,11 @@ def unread_of(unread: Unread | None) -> dict[str, Any]:
     """Return the reason and the amount of an error, for a JSON object."""
     reason, size, times = unread or (None, None, None)
     return {"reason": reason, "unread_bytes": size, "times": times}
+
+
+def _has_end(reading: Reading) -> bool:
+    reasons = {one.reason for one in reading.unread}
+    return bool(reasons) if reading.requests else reasons != {Reason.DAMAGED}  # of which a line has just said all
 
 
 def _amount(unread: Unread) -> str:

@@ -97,6 +97,8 @@ class Direction:
         self.held += len(piece.data) + _COST
         if other.asked and _answers(piece.data, other):
             return 1 - number
+        if side.begun is Likeness.POSSIBLE and _head_of(piece.data) >= Likeness.LIKELY:
+            side.framer = _framer()  # it was no head, or its rest is missing
         for event in side.framer.feed(piece):
             if not isinstance(event, Frame):
                 continue
@@ -155,6 +157,14 @@ class Direction:
             self._sides[number].lost += piece.lost
         self._waiting.clear()
         self.held = 0
+
+
+def _head_of(data: bytes) -> Likeness:
+    """Return the degree to which a piece begins with a request."""
+    if len(data) < SIZE.size:
+        return Likeness.NONE
+    (size,) = SIZE.unpack_from(data)
+    return likeness_of(data[SIZE.size : SIZE.size + max(size, 0)], size)
 
 
 def _answers(data: bytes, asker: _Side) -> bool:

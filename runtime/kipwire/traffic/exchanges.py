@@ -12,11 +12,11 @@ from typing import NamedTuple
 from kipwire.connection.framing import is_answered
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.api_keys import PRODUCE_KEY
-from kipwire.model.errors import KipwireError, UnsupportedVersionError
+from kipwire.model.errors import KipwireError
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.conversation import REQUEST, Found
 from kipwire.traffic.frame_facts import NOTHING, Look, api_name, error_name, look_at
-from kipwire.traffic.unread import HARMLESS, Reason, Unread
+from kipwire.traffic.unread import HARMLESS, Unread, reason_of
 
 MOST_OPEN = 65536
 """The most requests that wait for their responses; some get none."""
@@ -225,8 +225,7 @@ def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool)
         look = look_at(direction, request.api_key, request.api_version, frame, with_topics=with_topics)
     except KipwireError as problem:
         look, error = NOTHING, str(problem)
-        is_unknown = isinstance(problem, UnsupportedVersionError)
-        unread = Unread(Reason.UNKNOWN if is_unknown else Reason.BROKEN, len(frame))
+        unread = Unread(reason_of(problem), len(frame))
     if request.api_key == PRODUCE_KEY and direction == REQUEST:
         answered = is_answered(registry_of(KAFKA_PACKAGE), frame, request.api_key, request.api_version)
         look = look._replace(is_answered=answered)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from kipwire.model.errors import KipwireError, UnsupportedVersionError
+
 MOST_REMEMBERED = 16384
 """The most connections that are told from new ones."""
 
@@ -47,6 +49,11 @@ _NOUNS: Mapping[str, str] = {
     Reason.UNKNOWN: "frame",
     Reason.BROKEN: "frame",
 }
+
+
+def reason_of(error: KipwireError) -> Reason:
+    """Return the reason for which the error of a frame keeps it from being read."""
+    return Reason.UNKNOWN if isinstance(error, UnsupportedVersionError) else Reason.BROKEN
 
 
 class Unread(NamedTuple):

@@ -84,7 +84,7 @@ class _Interrupted:
     [
         (("--summary",), "39 requests and 39 responses from 1970"),
         (("--summary", "-f", "json"), '{"type":"summary"'),
-        (("--upgrade-to", "4.0"), "Kafka 4.0 serves all requests that were captured\n"),
+        (("--upgrade-to", "4.0"), "Kafka 4.0 serves all 39 requests that were read, of 1 client\n"),
     ],
 )
 def test_ctrl_c_shows_what_was_counted(

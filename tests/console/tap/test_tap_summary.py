@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kipwire.tools.text import count_of
 from kipwire.traffic import upgrades
 from tests.console.tap.conftest import Tap
 from tests.support.places import DATA, ROOT
@@ -92,7 +93,9 @@ def test_clients_that_an_upgrade_breaks_are_listed_with_what_they_send(objects: 
     assert {(one["api"], one["api_version"]): one["requests"] for one in found["unserved"]} == {
         pair: counts[pair] for pair in counts if any(pair == one[:2] for one in OLD[name])
     }
-    assert tap(file, "--upgrade-to", "3.9").stdout == "Kafka 3.9 serves all requests that were captured\n"
+    clients = count_of(len({one["client_id"] for one in objects(file)}), "client")
+    said = f"Kafka 3.9 serves all {counts.total()} requests that were read, of {clients}\n"
+    assert tap(file, "--upgrade-to", "3.9").stdout == said
 
 
 def test_a_library_of_one_capture_is_not_that_of_another(objects: Objects) -> None:
@@ -112,10 +115,11 @@ def test_the_table_says_what_is_guessed(tap: Tap) -> None:
         "'sarama'           127.0.0.1  Produce v0             5        3-12  Sarama 1.30.1?",
         "'sarama'           127.0.0.1  ListOffsets v0         2        1-10  Sarama 1.30.1?",
         "? the library is guessed by the client id",
+        "34 requests of 1 client were read",
     ]
 
 
 def test_without_a_library_the_table_names_those_of_the_kip(tap: Tap, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrades, "LIBRARIES", ())
     said = tap(CLIENTS / "sarama-1.11.0.pcap.gz", "--upgrade-to", "4.0").stdout.splitlines()
-    assert said[-1].startswith("KIP-896 names Java clients 2.1, librdkafka 1.8.2, KafkaJS 1.15.0, Sarama 1.30.1, ")
+    assert said[-2].startswith("KIP-896 names Java clients 2.1, librdkafka 1.8.2, KafkaJS 1.15.0, Sarama 1.30.1, ")

@@ -15,6 +15,7 @@ from kipjobs.jobs.traffic.tables import (
     slowness,
     totals,
     unknown_tags,
+    unread,
     unserved,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "slowness",
     "totals",
     "unknown_tags",
+    "unread",
     "unserved",
 ]

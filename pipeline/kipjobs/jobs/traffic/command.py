@@ -45,6 +45,8 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
     apis = traffic.by_api(paired)
     missing = traffic.unserved(paired, release).persist()
     broken = traffic.errors(found)
+    unread = traffic.unread(broken).persist()
+    totals = traffic.totals(found, paired, missing, broken).persist()
     slowest = apis.groupBy("api").agg(
         sf.max("latency_ms_median").alias("median"),
         sf.max("latency_ms_99").alias("high"),
@@ -60,13 +62,22 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
                 ("client_id", sf.desc("requests"), "api", "api_version"),
                 hidden=("api_key",),
                 is_wrong=True,
+                none="none of the requests that were read",
+            ),
+            Table(
+                "unread",
+                "What was not read",
+                unread,
+                (sf.desc("bytes"), "reason"),
+                is_wrong=True,
+                none="nothing",
             ),
             Table(
                 "errors",
                 "What cannot be decoded",
                 broken,
                 ("capture", "number", "connection", "direction", "error"),
-                hidden=("capture",),
+                hidden=("capture", "reason", "unread_bytes"),
                 is_wrong=True,
             ),
             Table(
@@ -112,9 +123,9 @@ def traffic_report(session: Session, roots: Roots, ports: str = "", release: str
                 charts.latencies,
             ),
         ),
-        metrics=metrics_of(missing, release),
+        metrics=(*metrics_of(missing, release), *evidence_of(totals, unread)),
         where=roots_text(roots),
-        totals=traffic.totals(paired, missing, broken),
+        totals=totals,
     )
 
 
@@ -137,6 +148,21 @@ def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
     for name in ("client_id", "software", "fix"):
         plain = plain.withColumn(name, sf.coalesce(name, sf.lit("")))
     return (Metrics(plain, (requests,)),)
+
+
+def evidence_of(totals: DataFrame, unread: DataFrame) -> tuple[Metrics, ...]:
+    """Return what was read and what was not, as metrics: without requests nothing is known of an upgrade.
+
+    Args:
+        totals: of `traffic.totals`.
+        unread: of `traffic.unread`.
+    """
+    read = (
+        Gauge("kipspark_read_requests", "Captured requests that were read.", "requests"),
+        Gauge("kipspark_read_clients", "Client ids of the captured requests that were read.", "clients"),
+    )
+    missed = Gauge("kipspark_unread_bytes", "Captured bytes that were not read.", "bytes", {"reason": "reason"})
+    return Metrics(totals, read), Metrics(unread, (missed,))
 
 
 @CAPTURES

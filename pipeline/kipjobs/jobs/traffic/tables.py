@@ -19,6 +19,7 @@ from kipwire.message.registry import Registry, registry_of
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic import upgrades
 from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.traffic.unread import reason_of
 from kipwire.traffic.upgrades import client_of
 
 _CODES = pa.list_(
@@ -26,7 +27,7 @@ _CODES = pa.list_(
 )
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
-INSPECTED = ("frame", "error")
+INSPECTED = ("frame", "error", "reason", "unread_bytes")
 """Columns of `kafka_frames` that the columns of `FOUND_SCHEMA` replace."""
 
 FOUND_SCHEMA = pa.schema(
@@ -39,6 +40,8 @@ FOUND_SCHEMA = pa.schema(
         ("software_version", pa.string()),
         ("max_wait_ms", pa.int32()),
         ("error", pa.string()),
+        ("reason", pa.string()),
+        ("unread_bytes", pa.int64()),
     ]
 )
 """Columns with the facts about a frame; docs/spark-jobs.md explains them. `frame_bytes` is null without a frame."""
@@ -137,10 +140,11 @@ def error_names(functions: Functions) -> Column:
     return functions.concat_ws(", ", codes)
 
 
-def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
-    """Return one row: the numbers of clients, requests, failed requests, unserved requests, and frames with errors.
+def totals(found: DataFrame, paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
+    """Return one row: numbers of clients, connections, requests and bytes that were read, and of what is wrong.
 
     Args:
+        found: of `inspect_all`.
         paired: of `exchanges`.
         missing: of `unserved`.
         broken: of `errors`.
@@ -154,6 +158,21 @@ def totals(paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFram
         ),
         missing.agg(total(sf, "requests", "not_served")),
         broken.agg(rows(sf, "not_decoded")),
+        paired.select("capture", "connection").distinct().agg(rows(sf, "connections")),
+        found.where(sf.col("error").isNull()).agg(total(sf, "frame_bytes", "bytes_read")),
+        broken.agg(total(sf, "unread_bytes", "bytes_not_read")),
+    )
+
+
+def unread(broken: DataFrame) -> DataFrame:
+    """Sum up what was not read, by reason: how many rows of `errors` there are, and their bytes.
+
+    Args:
+        broken: of `errors`.
+    """
+    sf = functions_of(broken)
+    return broken.groupBy("reason").agg(
+        sf.count(sf.lit(1)).alias("errors"), sf.coalesce(sf.sum("unread_bytes"), sf.lit(0)).alias("bytes")
     )
 
 
@@ -234,15 +253,16 @@ def unknown_tags(found: DataFrame) -> DataFrame:
 def errors(found: DataFrame) -> DataFrame:
     """Return the rows with an error: frames that cannot be decoded, and bytes of captured packets that are no frame.
 
-    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error. Bytes that are no
-    frame have no number and no API.
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, error, reason, unread_bytes.
+    Bytes that are no frame have no number and no API.
 
     Args:
         found: of `inspect_all`.
     """
     sf = functions_of(found)
     return found.where(sf.col("error").isNotNull()).select(
-        "capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id", "error"
+        *("capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id"),
+        *("error", "reason", "unread_bytes"),
     )
 
 
@@ -305,17 +325,24 @@ def _find_unserved(row: dict[str, Any], release: str) -> Iterator[dict[str, Any]
 
 
 def _find_facts(
-    messages: Registry, direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
+    messages: Registry,
+    direction: str,
+    api_key: int | None,
+    version: int,
+    frame: bytes | None,
+    missing: str | None,
+    reason: str | None,
+    unread_bytes: int | None,
 ) -> tuple[Any, ...]:
     """Return the values of `FOUND_SCHEMA` for a frame."""
     api = None if api_key is None else api_name(api_key)
     if api_key is None or frame is None:
-        return api, None, [], [], None, None, None, missing
+        return api, None, [], [], None, None, None, missing, reason, unread_bytes
     size = len(frame)
     try:
         body = decode_frame(messages, direction, api_key, version, frame)
     except KipwireError as error:
-        return api, size, [], [], None, None, None, str(error)
+        return api, size, [], [], None, None, None, str(error), reason_of(error), size
     codes, tags = facts_of(body)
     return (
         api,
@@ -328,5 +355,7 @@ def _find_facts(
         getattr(body, "client_software_name", None),
         getattr(body, "client_software_version", None),
         getattr(body, "max_wait_ms", None),
+        None,
+        None,
         None,
     )

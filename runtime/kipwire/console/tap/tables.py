@@ -75,8 +75,8 @@ def upgrade_of(summary: TrafficSummary, release: str) -> Upgrade:
         missing = find_unserved(release, use.api_key, use.version, client_of(use.software, use.client_id))
         if missing is not None:
             found.append(UnservedUse(use, counts, missing))
-    clients = {use[:2] for use, counts in summary.uses.items() if counts.requests}
-    has_more = any(client_id == REST for client_id, _ in clients)
+    clients = {use.client_id for use, counts in summary.uses.items() if counts.requests}
+    has_more = REST in clients
     return Upgrade(
         release,
         tuple(sorted(found, key=lambda one: (one.use.client_id or "", -one.counts.requests, one.use[1:]))),
