@@ -1,4 +1,4 @@
-"""What was read of captures and what was not, as text and as JSON, for all commands that show captures."""
+"""Amounts of captures that were read and that were not, as text and as JSON, for all commands that show captures."""
 
 from __future__ import annotations
 

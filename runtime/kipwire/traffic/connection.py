@@ -242,7 +242,7 @@ class Connection:
         return self._both[0] if self._both[0] is not self._client else self._both[1]
 
     def _listening(self) -> int | None:
-        """Return the number of the side that is likely a broker, as it listens, or by its port; None if not just one."""
+        """Return the number of the side that listens, or has a port of brokers; None if not just one does."""
         for is_listener in (
             [one.endpoint in self._listeners for one in self._both],
             [port(one.endpoint) in KNOWN_PORTS for one in self._both],

@@ -19,7 +19,7 @@ from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.traffic.framing import SIZE, Frame, Framer
-from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, may_begin_request, likeness_of
+from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, likeness_of, may_begin_request
 from kipwire.traffic.streams import Piece
 
 KNOWN_PORTS = range(9092, 9095)
@@ -74,7 +74,7 @@ class _Side:
 
 
 class Direction:
-    """What both sides of a connection have said, until it is known which is the client."""
+    """Bytes of both sides of a connection, until it is known which is the client."""
 
     def __init__(self) -> None:
         self.held = 0

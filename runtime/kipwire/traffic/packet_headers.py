@@ -98,7 +98,7 @@ def address(endpoint: bytes) -> str:
 
 
 def _in_unknown(link: int, data: bytes) -> Segment | None:
-    """Find the segment after the header that macOS writes for `-i any`, which has the link type of the packet itself."""
+    """Find the segment after the header that macOS writes for `-i any`, which has the link type of the packet."""
     if link in _PKTAPS:
         length, has_packet, inner = _PKTAP.unpack_from(data)
         if length >= _PKTAP.size and has_packet == 1 and inner not in _PKTAPS:

@@ -60,8 +60,8 @@ def request_of(frame: bytes) -> Request | None:
 def begins_request(data: bytes) -> bool | None:
     """True if bytes from anywhere in what a client sends begin with a request; None if there are too few to decide.
 
-    A client id of printable text is enough. Without one, which is what zeros within other content look like, or with any
-    other, the request must be complete and valid to its last byte; only null is accepted before the rest is there.
+    A client id of printable text is enough. Without one, which is what zeros within other content look like, or with
+    any other, the request must be complete and valid to its last byte; only null is accepted before the rest is there.
     """
     if len(data) < _SIZED_HEADER.size:
         return None

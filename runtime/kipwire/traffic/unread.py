@@ -64,7 +64,7 @@ class Unread(NamedTuple):
     bytes: int
     """Number of them, as far as it is known."""
     times: int = 1
-    """How often: the number of packets, connections, or stretches of bytes."""
+    """Number of packets, connections, frames, or pieces of a stream."""
 
     @property
     def noun(self) -> str:

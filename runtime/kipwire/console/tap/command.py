@@ -1,8 +1,9 @@
 """The command `kipwire tap`.
 
 Exchanges are printed as they end, also from a pipe of tcpdump: whenever the input has nothing more for now, the output
-is flushed. A damaged capture is a line on standard error and exit status 1, after what was found before it; with `--upgrade-to`
-the status is about clients alone. Ctrl-C is the usual end of a live capture, so the summary is printed then, too.
+is flushed. A damaged capture is a line on standard error and exit status 1, after what was found before it; with
+`--upgrade-to` the status is about clients alone. Ctrl-C is the usual end of a live capture, so the summary is printed
+then, too.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from kipwire.console.reading import counts_json, read_text, unread_json, unread_text
 from kipwire.console.text_tables import MOST_SHOWN, table_lines
-from kipwire.tools.text import count_of, printable_text
+from kipwire.tools.text import count_of
 from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use
 from kipwire.traffic.unread import Reading
@@ -132,18 +132,17 @@ def upgrade_text(upgrade: Upgrade, reading: Reading) -> str:
         lines.append(f"No request{known} was read, so nothing is known of an upgrade to Kafka {release}\n")
     elif uses:
         lines += _unserved_lines(uses, release)
-        lines.append(f"{count_of(upgrade.requests, 'request')} of {clients} were read\n")
+        were = "was" if upgrade.requests == 1 else "were"
+        lines.append(f"{count_of(upgrade.requests, 'request')} of {clients} {were} read\n")
     else:
-        all_ = "all " if judged > 1 else ""
-        lines.append(
-            f"Kafka {release} serves {all_}{count_of(judged, 'request')} that {'were' if judged > 1 else 'was'} read, of {clients}\n"
-        )
+        served = f"all {judged:,} requests that were" if judged > 1 else "the request that was"
+        lines.append(f"Kafka {release} serves {served} read, of {clients}\n")
     for use, counts in upgrade.unknown[:MOST_SHOWN]:
         api = f"{use.api} v{use.version}" if use.api_key >= 0 else "other APIs"
         lines.append(
             f"not known to any release: {count_of(counts.requests, 'request')} of {api} by {_name(use.client_id)}\n"
         )
-    return printable_text("".join(lines)) + unread_text(reading)
+    return "".join(lines) + unread_text(reading)
 
 
 def _unserved_lines(uses: Sequence[UnservedUse], release: str) -> list[str]:
