@@ -78,8 +78,7 @@ def counted(frames: Iterable[Numbered], reading: Reading) -> Iterator[Numbered]:
     for one in frames:
         found = one.found
         if found.request is not None:
-            size = 0 if found.frame is None else len(found.frame)
-            reading.count(found.connection, size, is_request=found.direction == REQUEST)
+            reading.count(found.connection, len(found.frame or b""), is_request=found.direction == REQUEST)
         if found.unread is not None:
             reading.miss(found.unread)
         yield one

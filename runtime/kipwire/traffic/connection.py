@@ -122,11 +122,11 @@ class Connection:
         """About how many bytes of memory wait for more data."""
         one, other = self._both
         held = one.stream.held + one.framer.held + other.stream.held + other.framer.held
-        if self._direction is not None:
-            held += self._direction.held
+        if self._conversation is None:
+            return held if self._direction is None else held + self._direction.held
         if self._doubtful is not None:
             held += sum(len(found.frame or b"") for found in self._doubtful)
-        return held + self._conversation.held if self._conversation else held
+        return held + self._conversation.held
 
     def goes_on_with(self, segment: Segment) -> bool:
         """True if a segment belongs to this connection, and not to a later one between the same endpoints."""
@@ -259,8 +259,12 @@ class Connection:
                 side.first += piece.data[: _FIRST_BYTES - len(side.first)]
             if self._is_foreign:
                 continue
-            if self._conversation is not None:
-                self._read(side, piece, found)
+            if self._conversation is not None:  # as it is for nearly all, and a call costs as much as the rest
+                events = side.framer.feed(piece)
+                if events:
+                    self._events(side, events, found)
+                if not side.framer.in_step:
+                    self._is_foreign = self._is_foreign_at(side)
                 continue
             if self._direction is None:
                 self._direction = Direction()
@@ -278,14 +282,8 @@ class Connection:
         for side, (captured, lost) in zip(self._both, skipped, strict=True):
             side.framer.skip(captured, lost)
         for number, piece in waiting:
-            self._read(self._both[number], piece, found)
-
-    def _read(self, side: _Side, piece: Piece, found: list[Found]) -> None:
-        events = side.framer.feed(piece)
-        if events:
-            self._events(side, events, found)
-        if not side.framer.in_step:
-            self._is_foreign = self._is_foreign_at(side)
+            side = self._both[number]
+            self._events(side, side.framer.feed(piece), found)
 
     def _believed(self, found: list[Found]) -> list[Found]:
         """Return what was found, if something shows that a connection of unknown requests is one of Kafka's."""

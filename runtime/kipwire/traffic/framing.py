@@ -59,7 +59,7 @@ class Framer:
     held: int = 0
     """About how many bytes of memory the incomplete frame takes."""
     _has_begun: bool = False
-    """True if a frame has been found."""
+    """True if it has been in step, and is not any more."""
     _skipped: int = 0
     _skipped_lost: int = 0
     _head: bytes = b""
@@ -110,7 +110,6 @@ class Framer:
             if not self.in_step:
                 return found
             self._report_skipped(time, found)
-        self._has_begun = True
         at, end = 0, len(data)
         while at < end:
             if self._size < 0 and not self._head and end - at >= SIZE.size:  # nearly all frames are whole in a piece
@@ -209,6 +208,7 @@ class Framer:
     def _lose_step(self) -> None:
         self._skipped += len(self._head)
         self._head = b""
+        self._has_begun = self._has_begun or self.in_step
         self.in_step = False
 
     def _report_skipped(self, time: int, found: list[Frame | Skipped]) -> None:

@@ -173,12 +173,13 @@ class _Capture:
         found: list[Found] = []
         source, target = segment.source, segment.target
         key = source + target if source < target else target + source
-        if segment.flags & (SYN | ACK) == SYN | ACK:
+        opens = segment.flags & SYN
+        if opens and segment.flags & ACK:
             self._note_listener(source)
         if not self._is_whole and not self._share.has(key):
             return found
         connection = self._connections.get(key)
-        may_be_another = segment.flags & SYN or (connection is not None and connection.is_over)
+        may_be_another = opens or (connection is not None and connection.is_over)
         if may_be_another and connection is not None and not connection.goes_on_with(segment):
             found += self._end(key)
             connection = None

@@ -160,12 +160,14 @@ def _tap(
     )
     try:
         for exchange in exchanges(rows):
-            for row in exchange:
-                if row is not None and row.size is not None and row.unread is not None:
+            faulty = [row for row in exchange if row is not None and row.unread is not None]
+            for row in faulty:
+                if row.size is not None and row.unread is not None:
                     reading.miss_body(row.unread)
             if not chosen.has(exchange):
                 continue
-            status |= exchange.is_damaged
+            if faulty:
+                status |= exchange.is_damaged
             if counts is None:
                 out.write(lines.exchange(name, exchange))
             else:
