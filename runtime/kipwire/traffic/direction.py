@@ -97,7 +97,7 @@ class Direction:
         self.held += len(piece.data) + _COST
         if other.asked and _answers(piece.data, other):
             return 1 - number
-        if side.begun is Likeness.POSSIBLE and _head_of(piece.data) >= Likeness.LIKELY:
+        if side.framer.in_step and side.begun < Likeness.LIKELY <= _head_of(piece.data):
             side.framer = _framer()  # it was no head, or its rest is missing
         for event in side.framer.feed(piece):
             if not isinstance(event, Frame):

@@ -76,7 +76,8 @@ def may_begin_request(data: bytes) -> bool | None:
     """True if bytes of either side may begin with a request, which the rest must show; None as for `begins_request`."""
     if len(data) < _SIZED_HEADER.size:
         return None
-    return why_no_request(data) is None and (_has_plain_client(data) or _is_decoded(data) is True)
+    size, *_ = _SIZED_HEADER.unpack_from(data)
+    return likeness_of(data[_SIZE_BYTES : max(size, 0) + _SIZE_BYTES], size) is not Likeness.NONE
 
 
 def opens_with_request(data: bytes) -> bool | None:
