@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import cast
 
+import fsspec
 import pytest
 
 from kipjobs.engines import Session
@@ -45,3 +46,13 @@ def test_a_lag_of_markers_or_removed_records_is_no_time_and_does_not_stand_still
 def test_a_log_starts_where_the_broker_says_not_where_its_first_segment_begins(session: Session) -> None:
     partitions = table(transactions_report(session, CASES / "log-start"), "partitions")
     assert {row["topic"]: (row["log_start"], row["end_offset"]) for row in partitions}["orders"] == (5, 5)
+
+
+def test_a_log_in_a_store_has_no_files_of_its_broker(session: Session) -> None:
+    store = fsspec.filesystem("memory")
+    store.put(str(CASES / "log-start"), "/brokers/1", recursive=True)
+    try:
+        (group,) = table(offsets_report(session, "memory://brokers/1"), "groups")
+    finally:
+        store.rm("/brokers", recursive=True)
+    assert (group["lag"], group["lag_seconds"]) == (3, 598.0)  # as far as segments say

@@ -36,7 +36,7 @@ def last_time(batches: DataFrame) -> DataFrame:
     return batches.agg(sf.coalesce(past, sf.max(time)).alias("as_of"))
 
 
-def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame, as_of: DataFrame) -> DataFrame:
+def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame | None, as_of: DataFrame) -> DataFrame:
     """Add `lag_seconds` to groups: the age of the first record that a group has not read, at the last known time.
 
     The timestamp is from the first batch with records from the committed offset on: its `base_timestamp`, or its
@@ -51,7 +51,7 @@ def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame, as_o
     Args:
         groups: with the columns of `PLACE`, offset and lag.
         batches: as for `last_ends`.
-        removed: of `removed_to`.
+        removed: of `removed_to`; None if it is not known.
         as_of: of `last_time`.
     """
     sf = functions_of(groups)
@@ -59,10 +59,13 @@ def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame, as_o
     time = sf.when(sf.col("timestamp_type") == "LogAppendTime", sf.col("max_timestamp")).otherwise(of_producer)
     # Most groups are near the end, so that few batches are left to sort.
     behind = groups.where(sf.col("lag") > 0).groupBy("topic", "partition").agg(sf.min("offset").alias("lowest"))
+    if removed is not None:
+        behind = behind.join(sf.broadcast(removed), ["topic", "partition"], "left").withColumn(
+            "lowest", sf.greatest("lowest", "removed_to")
+        )
     unread = (
         batches.join(sf.broadcast(behind), ["topic", "partition"])
-        .join(sf.broadcast(removed), ["topic", "partition"], "left")
-        .where(~sf.col("is_control") & (sf.col("last_offset") >= sf.greatest("lowest", "removed_to")))
+        .where(~sf.col("is_control") & (sf.col("last_offset") >= sf.col("lowest")))
         .select(
             "topic", "partition", sf.col("last_offset").alias("offset"), sf.struct(time.alias("time")).alias("head")
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.errors import FAILFAST, Mode
-from kipjobs.files.roots import Roots, roots_text
+from kipjobs.files.roots import Roots, each_root, roots_text
+from kipjobs.files.stores import is_url
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.shared.left_out import damage, damage_of_files, damage_of_heads, left_out, unread_records
@@ -73,6 +74,7 @@ STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} s
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER, mode: Mode = FAILFAST) -> Report:
     """Report groups over time, from the log folders of brokers; `stalled_after` is in seconds."""
     sf = functions_of(session)
+    beside = [root for root in each_root(roots) if not is_url(root)]  # a store has no files of brokers
     # The records of other topics are not read: the heads of their batches have the ends of partitions.
     batches = heads(session, roots, lag.OF_BATCHES, mode=mode).persist()
     of_groups = without_copies(
@@ -83,7 +85,7 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
             unread_records(of_groups, "group", offsets.TYPES),
             *damage(session, roots, mode, [offsets.TOPIC]),
             *damage_of_heads(session, roots, mode, but=[offsets.TOPIC]),
-            *damage_of_files(session, roots, mode, ["partition_offset"]),
+            *(damage_of_files(session, beside, mode, ["partition_offset"]) if beside else ()),
         ],
         mode,
     )
@@ -91,7 +93,7 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
     of_all = last_ends(batches, files(session, roots, "segment"))
     ends = of_all.where(sf.col("topic") != METADATA).persist()  # which no group can read
     as_of = lag.last_time(batches).persist()
-    removed = removed_to(files(session, roots, "partition_offset", mode=mode))
+    removed = removed_to(files(session, beside, "partition_offset", mode=mode)) if beside else None
     groups = lag.with_seconds(offsets.latest_with_ends(lagging, ends), batches, removed, as_of).persist()
     stalled = lag.stalled(groups, lag.moves(lagging), as_of, stalled_after).persist()
     over_time = lag.over_time(lagging, groups, offsets.ends(batches), as_of)
