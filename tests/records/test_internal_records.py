@@ -8,11 +8,12 @@ import pytest
 
 from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
+from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipwire import DecodeError
 from kipwire.codec.wire import write_varint
 from kipwire.message.registry import registry_of
-from kipwire.records import Record
+from kipwire.records import Record, read_batches
 from kipwire.records.internal_topics import (
     COORDINATORS,
     ENVELOPES,
@@ -22,6 +23,7 @@ from kipwire.records.internal_topics import (
     pack_envelope,
     unpack_envelope,
 )
+from tests.support.places import DATA
 
 KEY = OffsetCommitKey(group="g", topic="t", partition=3)
 
@@ -38,6 +40,19 @@ def test_a_record_of_the_metadata_log_is_its_value() -> None:
     value = TopicRecord(name="t")
     record = Record(offset=0, value=b"\1\2\0" + value.encode())
     assert internal_record(METADATA, record) == ("TopicRecord", 2, None, value)
+
+
+def test_a_record_of_tiered_storage_is_its_value() -> None:
+    (batch,) = read_batches(
+        (DATA / "cases/remote-log-metadata/__remote_log_metadata-0" / ("0" * 20 + ".log")).read_bytes()
+    )
+    (record,) = batch.records
+    found = internal_record("__remote_log_metadata", record)
+    assert isinstance(found.value, RemoteLogSegmentMetadataRecord)
+    assert (found.type, found.type_id, found.key) == ("RemoteLogSegmentMetadataRecord", 0, None)
+    assert (found.value.end_offset, found.value.segment_size_in_bytes) == (9, 700)
+    with pytest.raises(UnknownRecordError, match="__remote_log_metadata has no type 4"):
+        internal_record("__remote_log_metadata", Record(offset=0, value=b"\1\4\0"))
 
 
 @pytest.mark.parametrize(

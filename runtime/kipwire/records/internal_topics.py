@@ -1,8 +1,8 @@
 """The records of internal topics, whose first bytes say which of several messages each of them is.
 
 Keys of coordinators begin with the type of the record as int16, their values with their version. Records of the
-metadata log have no keys; their values begin with the version of this frame, the type and the version, as unsigned
-varints.
+metadata log and of the topic of tiered storage have no keys; their values begin with the version of this frame, the
+type and the version, as unsigned varints.
 
 A record whose type or version this release does not know need not be damaged: a later Kafka may have written it, or a
 fork. So it is an error of its own, `UnknownRecordError`, which readers can pass over as brokers do (KIP-915); a known
@@ -15,7 +15,13 @@ from functools import lru_cache
 from struct import Struct as Packer
 from typing import NamedTuple
 
-from kafka_messages.enums import GroupRecordType, MetadataRecordType, ShareRecordType, TransactionRecordType
+from kafka_messages.enums import (
+    GroupRecordType,
+    MetadataRecordType,
+    RemoteLogRecordType,
+    ShareRecordType,
+    TransactionRecordType,
+)
 from kipwire.codec.wire import read_varint, write_varint
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import DecodeError, Malformed, unknown_version
@@ -34,7 +40,9 @@ COORDINATORS: dict[str, type[MessageNumber]] = {
     "__share_group_state": ShareRecordType,
 }
 """Types of records, by topic."""
-INTERNAL_TOPICS = (*COORDINATORS, METADATA)
+FRAMED: dict[str, type[MessageNumber]] = {METADATA: MetadataRecordType, "__remote_log_metadata": RemoteLogRecordType}
+"""Types of records that have no keys, by topic."""
+INTERNAL_TOPICS = (*COORDINATORS, *FRAMED)
 
 _INT16 = Packer(">h")
 METADATA_FRAME = 1
@@ -121,7 +129,7 @@ class InternalRecord(NamedTuple):
     """Type such as `OffsetCommit` or `TopicRecord`."""
     type_id: int
     key: Message | None
-    """Key; None in the metadata log."""
+    """Key; None in the topics of `FRAMED`."""
     value: Message | None
     """Value; None for a tombstone, which removes the object with the key."""
 
@@ -133,8 +141,8 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
         UnknownRecordError: its type or version is later than Kafka 4.4, or it has no type.
         DecodeError: key or value are not what their type says; the offset counts from the start of the key or value.
     """
-    if topic == METADATA:
-        return _metadata(record)
+    if topic in FRAMED:
+        return _framed(topic, record)
     type_, type_id, message, value_name = coordinator_key(topic, record.key)
     return InternalRecord(type_, type_id, message, coordinator_value(value_name, record.value))
 
@@ -192,13 +200,13 @@ def _envelope(kind: str, message: str, data: bytes, path: str) -> Envelope:
         raise UnknownRecordError(message, 0, path + error.path, error.offset, error.reason) from None
 
 
-def _metadata(record: Record) -> InternalRecord:
+def _framed(topic: str, record: Record) -> InternalRecord:
     value = record.value or b""
     type_id, version, at, size = _envelope("metadata", "record", value, "value.")
-    assert type_id is not None  # metadata has it
-    type_ = MetadataRecordType.find(type_id)
+    assert type_id is not None  # these records have it
+    type_ = FRAMED[topic].find(type_id)
     if type_ is None:
-        raise UnknownRecordError("record", 0, "value.type", 1, f"{METADATA} has no type {type_id}")
+        raise UnknownRecordError("record", 0, "value.type", 1, f"{topic} has no type {type_id}")
     return InternalRecord(type_.message, type_id, None, _class(type_.message, version, at).decode(value[size:]))
 
 

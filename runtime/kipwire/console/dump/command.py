@@ -46,6 +46,7 @@ class DecodeAs(StrEnum):
     TRANSACTIONS = "__transaction_state"
     SHARE = "__share_group_state"
     METADATA = "__cluster_metadata"
+    TIERED = "__remote_log_metadata"
     NONE = "none"
 
 

@@ -11,7 +11,7 @@ from kipwire.message.messages import Message
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record, control_record
-from kipwire.records.internal_topics import COORDINATORS, METADATA, coordinator_key, coordinator_value, internal_record
+from kipwire.records.internal_topics import COORDINATORS, FRAMED, coordinator_key, coordinator_value, internal_record
 
 R = TypeVar("R")
 
@@ -73,7 +73,7 @@ class Contents:
             return Content(control.type, control.type_id, None, *self._value(control.value))
         if internal is None:
             return None
-        if internal == METADATA:
+        if internal in FRAMED:
             found = internal_record(internal, record)
             return Content(found.type, found.type_id, None, *self._value(found.value))
         key = record.key
