@@ -6,7 +6,6 @@ Lines are printed without rich, which takes longer to import than most commands 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from unicodedata import category
 
@@ -100,20 +99,13 @@ def printable_line(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """Escape the control characters in JSON, whose meaning stays; ends of lines and tabs stay, too."""
-    return _NOT_PLAIN.sub(_in_json, text)
+    return "\n".join(line if line.isprintable() else "".join(map(_in_json, line)) for line in text.split("\n"))
 
 
-_NOT_PLAIN = re.compile(r"[^\n\t -~]+")
-
-
-def _in_json(found: re.Match[str]) -> str:
-    """Escape controls as JSON does, each in one unit of UTF-16, or two."""
-    if found[0].isprintable():
-        return found[0]
-    return "".join(_units(one) if category(one) in _STEERING else one for one in found[0])
-
-
-def _units(character: str) -> str:
+def _in_json(character: str) -> str:
+    """Escape a control as JSON does, in one unit of UTF-16, or two."""
+    if character == "\t" or category(character) not in _STEERING:
+        return character
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 

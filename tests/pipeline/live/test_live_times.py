@@ -36,8 +36,8 @@ def test_the_first_record_from_each_offset_on_is_found() -> None:
         ]
         found, notes = find(broker.bootstrap_servers, {}, behind)
     assert found == [
-        ("orders", 0, 0, True, TIME * 1000),
-        ("orders", 0, 2, True, (TIME + 2) * 1000),
+        ("orders", 0, 0, True, TIME),
+        ("orders", 0, 2, True, TIME + 2),
         ("orders", 1, 0, True, None),
     ]
     assert notes == ()
