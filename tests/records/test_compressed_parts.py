@@ -70,7 +70,8 @@ def test_each_form_is_read_as_kafka_reads_it() -> None:
 def test_recorded_answers_are_kafkas_and_random_parts_are_read_alike(tmp_path: Path) -> None:
     recorded = [json.loads(line) for line in ANSWERS.read_text().splitlines()]
     drawn = [drawn_section(Random(seed), CODECS[seed % 3]) for seed in range(600)]
-    given = [(form.codec, form.data) for form in FORMS] + [(codec, data) for codec, data, _ in drawn]
+    given: list[tuple[Compression, bytes]] = [(form.codec, form.data) for form in FORMS]
+    given += [(codec, data) for codec, data, _ in drawn]
     answers = answers_of_kafka(given, tmp_path)
     assert [answer_line(*pair) for pair in zip(FORMS, answers, strict=False)] == recorded
     for (codec, _, plain), found in zip(drawn, answers[len(FORMS) :], strict=True):
@@ -113,9 +114,9 @@ def test_batches_in_parts_are_read_on_every_way(codec: Compression, tmp_path: Pa
         assert columns.take().column("value").to_pylist() == [record.value for record in records]
         (batch,) = read_segment(path)
         assert batch.records == records
-    plan = log_plan({"path": str(tmp_path)})
-    (rows,) = (found for work in plan.work() for found in plan.read(work))
-    assert rows.column("value").to_pylist() == [record.value for record in records]
+        plan = log_plan({"path": str(tmp_path)})
+        (rows,) = (found for work in plan.work() for found in plan.read(work))
+        assert rows.column("value").to_pylist() == [record.value for record in records]
 
 
 def test_a_batch_of_two_frames_of_zstd_is_read() -> None:

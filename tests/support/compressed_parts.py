@@ -28,7 +28,7 @@ from tests.support.kafka_jars import fetch_class_path
 from tests.support.places import DATA, SUPPORT
 
 ANSWERS = DATA / "cases" / "compressed-parts" / "kafka-4.4.0.jsonl"
-"""What Kafka makes of each form: the size and hash of the decompressed bytes, or the class of the exception."""
+"""Kafka's answer to each form: the size and hash of the decompressed bytes, or the class of the exception."""
 CODECS: tuple[Compression, ...] = ("gzip", "snappy", "zstd")
 """The codecs with several parts."""
 A, B = b"hello world " * 40, b"another part " * 30

@@ -80,7 +80,7 @@ def _batch(first: int, kind: int) -> bytes:
 
 
 class Told(NamedTuple):
-    """What a reader says of a log."""
+    """Everything that a reader says of a log."""
 
     rows: list[Any]
     is_told: bool

@@ -3,7 +3,7 @@
 Heads are read many at once into arrays of numpy, and only odd ones are looked at one by one, by the reader of whole
 batches, which gives the error and the place where reading goes on. So rows of batches and rows of records (`log_rows`)
 find the same damage at the same places, as far as heads show it. Checksums are not compared, since that would read
-every byte; except for odd batches, and those of the last segment that have less records than offsets.
+every byte; except for odd batches, and batches of the last segment that have less records than offsets.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def last_before(segment: Segment, position: int, offsets: Offsets, known: int | 
 
 
 def _entry_before(segment: Segment, position: int) -> int:
-    """Return the position of the last index entry before a position; that of the first batch if there is none."""
+    """Return the position of the last index entry before a position; 0, where the first batch is, without one."""
     before = 0
     for entry in _index(segment):
         if entry.position >= position:

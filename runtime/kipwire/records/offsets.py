@@ -64,7 +64,7 @@ class Offsets(NamedTuple):
 
 
 def offsets_of_segment(base: int, following: int | None) -> Offsets:
-    """Return the offsets of a segment by its lowest one, and that of the next segment, if there is one."""
+    """Return the offsets of a segment by its lowest one, and the lowest of the next segment, if there is one."""
     return Offsets(base, base + _MOST if following is None else following, base)
 
 

@@ -126,7 +126,7 @@ def read_segment(
 
 
 def offsets_of_file(path: Path, following: Path | None) -> Offsets:
-    """Return the offsets that a file can have, by its name and that of the next segment, if there is one."""
+    """Return the offsets that a file can have, by its name and the name of the next segment, if there is one."""
     base = base_offset_of(path.name)
     end = None if following is None else base_offset_of(following.name)
     return Offsets() if base is None else offsets_of_segment(base, end)
