@@ -11,7 +11,7 @@ import json
 import os
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -108,15 +108,22 @@ def section_in_parts(chance: Random, codec: Compression, plain: bytes) -> bytes:
 def batch_in_parts(codec: Compression, chance: Random, surplus: bytes = b"") -> tuple[bytes, list[Record]]:
     """Return a batch of magic 2 whose section has several parts, and its records."""
     records = [Record(offset=at, timestamp=1_700_000_000_000 + at, value=b"v%d" % at * 20) for at in range(9)]
+    return write_in_parts(records, codec, chance, surplus), records
+
+
+def write_in_parts(records: Sequence[Record], codec: Compression, chance: Random, surplus: bytes = b"") -> bytes:
+    """Write records, whose offsets follow each other, as a batch of magic 2 whose section has several parts."""
+    first = records[0].offset
     layout = RecordBatch(
+        base_offset=first,
         last_offset_delta=len(records) - 1,
         base_timestamp=records[0].timestamp,
         max_timestamp=records[-1].timestamp,
         records_count=len(records),
         compression_type=COMPRESSIONS.index(codec),
-        records=section_in_parts(chance, codec, write_section(records, 0, records[0].timestamp)) + surplus,
+        records=section_in_parts(chance, codec, write_section(records, first, records[0].timestamp)) + surplus,
     )
-    return layout.encode(), records
+    return layout.encode()
 
 
 def answers_of_kafka(sections: Iterable[tuple[Compression, bytes]], folder: Path) -> list[bytes | str]:

@@ -35,7 +35,9 @@ from kipwire import Message, build
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch
 from kipwire.tools.times import DAY, moment_text
+from tests.support.compressed_parts import CODECS, write_in_parts
 from tests.support.subjects.broker_logs import NOW, write_log
+from tests.support.subjects.odd_records import odd_record
 
 GROUPS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 SHARE, REMOTE, METADATA = "__share_group_state", "__remote_log_metadata", "__cluster_metadata"
@@ -84,9 +86,29 @@ class Log:
         self.batches[name].append(data if times is None else with_times(data, *times))
         return first
 
+    def add_in_parts(self, topic: str, records: Sequence[Record]) -> None:
+        """Add a batch whose compressed section has several parts."""
+        name = self.partition(topic)
+        for offset, record in enumerate(records, self._next[name]):
+            record.offset = offset
+        self._next[name] += len(records)
+        self.batches[name].append(write_in_parts(records, self.random.choice(CODECS), self.random))
+
+    def damage(self, topic: str) -> int:
+        """Damage the last batch of a partition, and return its position."""
+        batches = self.batches[self.partition(topic)]
+        batch = bytearray(batches[-1])
+        batch[self.random.randrange(_COVERED, len(batch))] ^= 1 << self.random.randrange(8)
+        batches[-1] = bytes(batch)
+        return sum(map(len, batches[:-1]))
+
     def begin(self, topic: str, offset: int) -> None:
         """Begin a partition at an offset, after what others have written."""
         self._next[self.partition(topic)] = offset
+
+    def end(self, topic: str) -> int:
+        """Return the offset after the last record of a partition."""
+        return self._next[self.partition(topic)]
 
     def expect(self, job: str, table: str, **columns: Any) -> None:
         """Say that a table of a job must have a row with these values."""
@@ -199,7 +221,52 @@ def times(log: Log) -> None:
     log.expect("metadata", "topics", topic=topic)
 
 
-KINDS: dict[str, Kind] = {"times": times}
+def unknown(log: Log) -> None:
+    """Write records of a later Kafka, or without a type, to the brokers' own topics."""
+    _odd_records(log, damaged=False)
+
+
+def parts(log: Log) -> None:
+    """Write batches whose compressed sections have several parts."""
+    random, topic = log.random, f"parts{log.number}"
+    count = random.randrange(1, 30)
+    log.add_in_parts(topic, [Record(timestamp=NOW + at, key=b"k", value=b"v%d" % at) for at in range(count)])
+    log.expect("transactions", "partitions", topic=topic, partition=0, end_offset=count)
+    commit = OffsetCommitValue(offset=1, commit_timestamp=NOW + 50, expire_timestamp=-1)
+    log.add_in_parts(GROUPS, [_keyed(OffsetCommitKey(group=topic, topic=topic, partition=0), commit)])
+    log.expect("offsets", "groups", group=topic, topic=topic, offset=1, end_offset=count, lag=count - 1)
+    log.add_in_parts(REMOTE, [_remote(topic, UUID(int=(log.number + 1) << 32), NOW)])
+    log.expect("tiered", "segments", topic=topic, start_offset=log.number, size=5000)
+
+
+def damage(log: Log) -> None:
+    """Write damaged records, and a damaged batch, which a job leaves out with --permissive."""
+    _odd_records(log, damaged=True)
+    for topic, job in _JOB_OF.items():
+        if topic != METADATA:  # whose partition all logs share
+            log.add(topic, [Record(timestamp=NOW, key=b"k", value=b"v")])
+            position = log.damage(topic)
+            place = {"topic": topic, "partition": log.number, "kind": "damaged", "position": position}
+            log.expect(job, "left_out", **place)
+
+
+_JOB_OF = {GROUPS: "offsets", TRANSACTIONS: "transactions", SHARE: "share", REMOTE: "tiered", METADATA: "metadata"}
+"""The job that decodes the records of each of the brokers' own topics."""
+
+
+def _odd_records(log: Log, *, damaged: bool) -> None:
+    for topic, job in _JOB_OF.items():
+        odd = [odd_record(topic, log.random, damaged=damaged) for _ in range(log.random.randrange(1, 4))]
+        log.add(topic, [one.record for one in odd])
+        for record, kind, type_, version in odd:
+            partition = 0 if topic == METADATA else log.number
+            place = {"topic": topic, "partition": partition, "offset": record.offset}
+            log.expect(job, "left_out", **place, kind=kind, type=type_, version=version)
+
+
+KINDS: dict[str, Kind] = {"times": times, "unknown": unknown, "parts": parts}
+"""All kinds of oddities that no report needs to be told to go on after."""
+DAMAGED: dict[str, Kind] = {**KINDS, "damage": damage}
 """All kinds of oddities."""
 
 
@@ -209,18 +276,20 @@ def write_odd_logs(folder: Path, seeds: Iterable[int], kinds: Sequence[str] = tu
     Args:
         folder: of a broker.
         seeds: a log for each.
-        kinds: of what is odd in each log, beside what is good.
+        kinds: of what is odd in each log, beside what is good; names of `DAMAGED`.
     """
     logs = []
     metadata: list[bytes] = []
+    offset = 0
     for number, seed in enumerate(seeds):
         log = Log(seed, number)
-        log.begin(METADATA, len(metadata))
-        parts = [good, *[KINDS[kind] for kind in kinds]]
+        log.begin(METADATA, offset)
+        parts = [good, *[DAMAGED[kind] for kind in kinds]]
         log.random.shuffle(parts)
         for part in parts:
             part(log)
         metadata += log.batches.pop(log.partition(METADATA))
+        offset = log.end(METADATA)
         for name, batches in log.batches.items():
             write_log(folder / name, *batches)
         logs.append(log)
