@@ -71,7 +71,7 @@ def test_recorded_answers_are_kafkas_and_random_parts_are_read_alike(tmp_path: P
     recorded = [json.loads(line) for line in ANSWERS.read_text().splitlines()]
     drawn = [drawn_section(Random(seed), CODECS[seed % 3]) for seed in range(600)]
     given: list[tuple[Compression, bytes]] = [(form.codec, form.data) for form in FORMS]
-    given += [(codec, data) for codec, data, _ in drawn]
+    given.extend((codec, data) for codec, data, _ in drawn)
     answers = answers_of_kafka(given, tmp_path)
     assert [answer_line(*pair) for pair in zip(FORMS, answers, strict=False)] == recorded
     for (codec, _, plain), found in zip(drawn, answers[len(FORMS) :], strict=True):

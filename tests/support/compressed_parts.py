@@ -11,7 +11,7 @@ import json
 import os
 import struct
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -111,7 +111,7 @@ def batch_in_parts(codec: Compression, chance: Random, surplus: bytes = b"") -> 
     return write_in_parts(records, codec, chance, surplus), records
 
 
-def write_in_parts(records: Sequence[Record], codec: Compression, chance: Random, surplus: bytes = b"") -> bytes:
+def write_in_parts(records: list[Record], codec: Compression, chance: Random, surplus: bytes = b"") -> bytes:
     """Write records, whose offsets follow each other, as a batch of magic 2 whose section has several parts."""
     first = records[0].offset
     layout = RecordBatch(

@@ -86,7 +86,7 @@ class Log:
         self.batches[name].append(data if times is None else with_times(data, *times))
         return first
 
-    def add_in_parts(self, topic: str, records: Sequence[Record]) -> None:
+    def add_in_parts(self, topic: str, records: list[Record]) -> None:
         """Add a batch whose compressed section has several parts."""
         name = self.partition(topic)
         for offset, record in enumerate(records, self._next[name]):
