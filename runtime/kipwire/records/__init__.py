@@ -63,7 +63,7 @@ from kipwire.records.changing import change_records
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed
 from kipwire.records.converting import Converted, Loss, down_convert, up_convert
-from kipwire.records.heads import with_offsets
+from kipwire.records.heads import with_append_time, with_offsets
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch
@@ -90,6 +90,7 @@ __all__ = [
     "read_committed",
     "read_segment",
     "up_convert",
+    "with_append_time",
     "with_offsets",
     "write_batch",
     "write_message_set",

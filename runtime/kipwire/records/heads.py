@@ -1,4 +1,4 @@
-"""The heads of batches: where they have their fields, to read them without decoding, and new offsets in them.
+"""The heads of batches: where they have their fields, to read them without decoding; new offsets and times in them.
 
 A test compares the positions with the specs.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from struct import Struct as Packer
 from typing import Literal, NamedTuple
 
-from kipwire.codec.checksums import crc32
+from kipwire.codec.checksums import crc32, crc32c
 from kipwire.message.messages import content_of
 from kipwire.model.errors import DecodeError, EncodeError, abbreviate
 from kipwire.tools.text import leftover_reason
@@ -90,11 +90,13 @@ MAGIC_2 = {
 """The format that Kafka released with magic 2, and the proposed ones."""
 
 
-# A batch gets its offsets in a log without being decoded: its checksum does not cover them.
+# A batch gets its offsets in a log, and the time of its append, without being decoded.
 
 
 _MAGIC = 2
-_OFFSET = Packer(">q")
+_OFFSET = _TIMESTAMP = Packer(">q")
+_MAX_TIMESTAMPS = {"kafka": 35, "kip-98 draft": 23}
+"""Position of the highest timestamp, in formats whose head has room for one of all records."""
 _LEADER_EPOCH = Packer(">i")
 _LEADER_EPOCH_AT = 12
 _MOST_ATTRIBUTES = 0x1F
@@ -124,14 +126,8 @@ def with_offsets(
         EncodeError: a number does not fit its field, or an epoch is given for a set of the draft.
         ValueError: `magic_2` is another text.
     """
-    if magic_2 not in ("kafka", "kip-98 draft"):
-        raise ValueError(f"{magic_2!r} is not a format whose batches are moved; give 'kafka' or 'kip-98 draft'")
-    if type(batch) is not bytes:
-        batch = content_of(batch)
-    _expect_batch(batch, MAGIC_2[magic_2])
-    if magic_2 == "kafka":
-        _expect_released(batch)
-    elif partition_leader_epoch is not None:
+    batch = _whole_batch(batch, magic_2, "moved")
+    if magic_2 != "kafka" and partition_leader_epoch is not None:
         reason = "a set of the KIP-98 draft has no leader epoch, but its checksum in that place"
         raise EncodeError("MessageSet", _MAGIC, "partition_leader_epoch", reason)
     head = _pack(_OFFSET, "base_offset", base_offset)
@@ -141,7 +137,64 @@ def with_offsets(
     return head + batch[_OFFSET.size : _LEADER_EPOCH_AT] + epoch + batch[_LEADER_EPOCH_AT + len(epoch) :]
 
 
-def _expect_batch(batch: bytes, format_: Format) -> None:
+def with_append_time(batch: bytes, timestamp: int, *, magic_2: Literal["kafka", "kip-98 draft"] = "kafka") -> bytes:
+    """Give all records of a batch the time of its append, as a broker does for a topic with `LogAppendTime`.
+
+    Bit 3 of the attributes, the highest timestamp and the checksum change; records, compressed or not, stay as they
+    are. Since the new checksum covers them, a batch whose own one is wrong is refused.
+
+    Args:
+        batch: one record batch of magic 2, and nothing after it.
+        timestamp: the time of the append, in milliseconds since 1970.
+        magic_2: as for `with_offsets`.
+
+    Raises:
+        DecodeError: the bytes are not one whole batch of that format, or its checksum is wrong.
+        EncodeError: the timestamp does not fit its field, or is below -1.
+        ValueError: `magic_2` is another text.
+    """
+    batch = _whole_batch(batch, magic_2, "given a time")
+    at, attributes, max_timestamp = MAGIC_2[magic_2].crc, MAGIC_2[magic_2].attributes, _MAX_TIMESTAMPS[magic_2]
+    checksum, start = (crc32c, attributes) if magic_2 == "kafka" else (crc32, MAGIC)
+    given, right = int.from_bytes(batch[at : at + 4], "big"), checksum(batch[start:])
+    if given != right:
+        reason = f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}; a new one would hide the damage"
+        raise DecodeError("RecordBatch", _MAGIC, "crc", at, reason)
+    time = _pack(_TIMESTAMP, "timestamp", timestamp)
+    if timestamp < NO_TIMESTAMP:
+        reason = f"{timestamp} is before 1970; give 0 or more, or -1 for none"
+        raise EncodeError("RecordBatch", _MAGIC, "timestamp", reason)
+    flags = batch[attributes + 1] | LOG_APPEND_TIME  # the attributes have two bytes, and the bit is in the second
+    covered = b"".join(
+        (
+            batch[start : attributes + 1],
+            bytes((flags,)),
+            batch[attributes + 2 : max_timestamp],
+            time,
+            batch[max_timestamp + len(time) :],
+        )
+    )
+    return batch[:at] + checksum(covered).to_bytes(4, "big") + batch[at + 4 : start] + covered
+
+
+def _whole_batch(batch: bytes, magic_2: str, done: str) -> bytes:
+    """Return the bytes of a batch, if they are exactly one of a format whose head is changed in place.
+
+    Raises:
+        DecodeError: the bytes are not one whole batch of that format.
+        ValueError: the format is another one.
+    """
+    if magic_2 not in _MAX_TIMESTAMPS:
+        raise ValueError(f"{magic_2!r} is not a format whose batches are {done}; give 'kafka' or 'kip-98 draft'")
+    if type(batch) is not bytes:
+        batch = content_of(batch)
+    _expect_batch(batch, MAGIC_2[magic_2], done)
+    if magic_2 == "kafka":
+        _expect_released(batch, done)
+    return batch
+
+
+def _expect_batch(batch: bytes, format_: Format, done: str) -> None:
     """Check that the bytes are exactly one batch of the format, by its size.
 
     Raises:
@@ -152,7 +205,7 @@ def _expect_batch(batch: bytes, format_: Format) -> None:
         raise DecodeError("RecordBatch", _MAGIC, "", len(batch), reason)
     _, size, _, magic = HEAD.unpack_from(batch)
     if magic != _MAGIC:
-        reason = f"the magic is {magic}; only batches of magic {_MAGIC} are moved without being decoded"
+        reason = f"the magic is {magic}; only batches of magic {_MAGIC} are {done} without being decoded"
         raise DecodeError("RecordBatch", _MAGIC, "magic", HEAD.size - 1, reason)
     end = SIZE_END + size
     if size < format_.smallest or end > len(batch):
@@ -162,7 +215,7 @@ def _expect_batch(batch: bytes, format_: Format) -> None:
         raise DecodeError("RecordBatch", _MAGIC, "", end, leftover_reason(len(batch) - end, "the batch"))
 
 
-def _expect_released(batch: bytes) -> None:
+def _expect_released(batch: bytes, done: str) -> None:
     """Check that a batch is not of a format that was only proposed, whose checksum is where the leader epoch would be.
 
     Raises:
@@ -174,7 +227,7 @@ def _expect_released(batch: bytes) -> None:
     if crc32(batch[at + 4 :]) == int.from_bytes(batch[at : at + 4], "big"):
         reason = (
             "a checksum of what follows is where a batch has its leader epoch: this is a message of KIP-82, or a set "
-            "of the KIP-98 draft, which magic_2='kip-98 draft' moves"
+            f"of the KIP-98 draft, which is {done} by magic_2='kip-98 draft'"
         )
         raise DecodeError("RecordBatch", _MAGIC, "partition_leader_epoch", at, reason)
 
