@@ -210,7 +210,7 @@ def test_a_time_of_the_append_needs_a_format_with_room_for_it() -> None:
     with pytest.raises(DecodeError, match="a new one would hide the damage"):
         with_append_time(BATCH, 0, magic_2="kip-98 draft")
     for wrong in (2**63, -(2**63) - 1, 1.5, None):
-        with pytest.raises(EncodeError, match="timestamp: .* is not a whole number"):
+        with pytest.raises(EncodeError, match=r"timestamp: .* is not a whole number"):
             with_append_time(BATCH, wrong)  # type: ignore[arg-type]
     with pytest.raises(EncodeError, match="-2 is before 1970; give 0 or more, or -1 for none"):
         with_append_time(BATCH, -2)

@@ -180,7 +180,7 @@ def down_convert(
                 continue
         lost += losses(batch, records, number, magic, _headers_of_entry(batch, view, magic_2))
         if records and not batch.is_control:
-            with _in_batch(number, magic):
+            with in_batch(number, magic):
                 parts.append(_message_set_of(batch, records, magic))
     return Converted(b"".join(parts), lost)
 
@@ -227,14 +227,14 @@ def up_convert(
     parts: list[bytes | memoryview] = []
     lost: list[Loss] = []
     view = memoryview(data).cast("B")
-    for number, run in _runs(batches, messages_until=2 if magic_2 == "kip-82" else 1):
+    for number, run in runs(batches, messages_until=2 if magic_2 == "kip-82" else 1):
         first, last = run[0], run[-1]
         if first.magic >= magic and not (first.magic == 2 == magic and magic_2 != "kafka"):
             parts.append(view[first.position : last.position + last.size])
             continue
         for at, batch in enumerate(run, number):
             lost += losses(batch, batch.records, at, magic, _headers_of_entry(batch, view, magic_2))
-        with _in_batch(number, magic):
+        with in_batch(number, magic):
             parts.append(_later(run, magic))
     return Converted(b"".join(parts), lost)
 
@@ -267,7 +267,7 @@ def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
     if magic == 1:
         return write_message_set(records, magic=1, compression=first.compression)
     is_append_time = first.timestamp_type == "LogAppendTime"
-    last_offset = max([run[-1].last_offset, *(record.offset for record in records[-1:])])
+    last_offset = last_offset_of(run, records)
     return write_batch(
         records,
         compression=first.compression,
@@ -283,17 +283,25 @@ def _later(run: list[RecordBatch], magic: Literal[1, 2]) -> bytes:
     )
 
 
-def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tuple[int, list[RecordBatch]]]:
+def last_offset_of(run: list[RecordBatch], records: list[Record]) -> int:
+    """Return the last offset of batches that become one: of the last batch, or of its last record if that is higher."""
+    return max([run[-1].last_offset, *(record.offset for record in records[-1:])])
+
+
+def runs(
+    batches: Iterable[RecordBatch], *, messages_until: int, most_offsets: int = _MOST_OFFSETS
+) -> Iterator[tuple[int, list[RecordBatch]]]:
     """Group the batches that become one, with the number of batches before: plain messages in a row, others each alone.
 
     Args:
         batches: in their order.
         messages_until: the highest magic whose batches are messages if they are not compressed.
+        most_offsets: the number of offsets that the later format's batch can span.
     """
     run: list[RecordBatch] = []
     number = 0
     for at, batch in enumerate(batches):
-        if run and not (batch.magic <= messages_until and _may_follow(run, batch)):
+        if run and not (batch.magic <= messages_until and _may_follow(run, batch, most_offsets)):
             yield number, run
             number, run = at, []
         run.append(batch)
@@ -301,20 +309,20 @@ def _runs(batches: Iterable[RecordBatch], *, messages_until: int) -> Iterator[tu
         yield number, run
 
 
-def _may_follow(run: list[RecordBatch], batch: RecordBatch) -> bool:
+def _may_follow(run: list[RecordBatch], batch: RecordBatch, most_offsets: int) -> bool:
     """True if a plain message can be in one batch with the messages before it."""
     first, last = run[0], run[-1]
     return (
         first.compression == batch.compression == "none"
         and (first.magic, first.timestamp_type) == (batch.magic, batch.timestamp_type)
         and (batch.timestamp_type != "LogAppendTime" or first.max_timestamp == batch.max_timestamp)
-        and last.last_offset < batch.base_offset < first.base_offset + _MOST_OFFSETS
+        and last.last_offset < batch.base_offset < first.base_offset + most_offsets
         and batch.position + batch.size - first.position <= _MOST_TOGETHER
     )
 
 
 @contextmanager
-def _in_batch(number: int, magic: int) -> Iterator[None]:
+def in_batch(number: int, magic: int) -> Iterator[None]:
     """Name the batch in errors about what is written.
 
     Raises:

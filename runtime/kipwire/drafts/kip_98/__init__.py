@@ -7,7 +7,7 @@ from kipwire.drafts.kip_98.heads import find_set, read_head
 from kipwire.drafts.kip_98.model import ABORT, COMMIT, ControlMessage, DraftSet, SetHead
 from kipwire.drafts.kip_98.reading import read_set
 from kipwire.drafts.kip_98.single import find_message, read_messages
-from kipwire.drafts.kip_98.writing import write_set
+from kipwire.drafts.kip_98.writing import to_magic_2, write_set
 
 __all__ = [
     "ABORT",
@@ -20,5 +20,6 @@ __all__ = [
     "read_head",
     "read_messages",
     "read_set",
+    "to_magic_2",
     "write_set",
 ]

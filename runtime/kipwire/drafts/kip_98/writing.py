@@ -1,4 +1,7 @@
-"""Writing of a set: messages to bytes, plain or compressed; the header is computed from the messages."""
+"""Writing of a set: messages to bytes, plain or compressed; the header is computed from the messages.
+
+`to_magic_2` makes sets of older messages; `kipwire.records.converting` has the conversion down.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,20 @@ from kipwire.drafts.proposals.compressed_message_set.v2 import CompressedMessage
 from kipwire.drafts.proposals.control_message_key.v0 import ControlMessageKey
 from kipwire.drafts.proposals.messages.v2 import Message, Messages
 from kipwire.model.errors import EncodeError, abbreviate
-from kipwire.records.checks import TIMESTAMP_TYPES
+from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, TIMESTAMP_TYPES
 from kipwire.records.compression import Compression, compress
+from kipwire.records.converting import Converted, Loss, in_batch, last_offset_of, losses, runs
 from kipwire.records.heads import NO_TIMESTAMP
-from kipwire.records.model import Record
+from kipwire.records.model import Record, RecordBatch
+from kipwire.records.reading import read_batches
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.drafts.kip_98.heads import Buffer
+
+_MAGIC = 2
+_MOST_OFFSETS = 2**31 - 1
+"""Offsets that a set can span: its offset delta counts them."""
 
 
 def write_set(
@@ -97,6 +110,70 @@ def write_set(
         ).encode()
     except EncodeError as error:
         raise _error(error.path, error.reason) from None
+
+
+def to_magic_2(
+    data: Buffer,
+    *,
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
+) -> Converted:
+    """Convert the messages of a buffer to sets of the draft, as a broker would convert what older producers send.
+
+    Every compressed message of magic 0 or 1 becomes a set with the same codec. Plain ones that follow each other become
+    one set, up to 1 MiB of them. Offsets, timestamps and their type are kept; magic 0 gets timestamps of -1. Sets of
+    the draft stay as they are, byte for byte. For the other direction, see `kipwire.records.down_convert` with
+    `magic_2="kip-98 draft"`.
+
+    Args:
+        data: the buffer; only one batch of it is decoded at a time, and 1 MiB of plain messages.
+        check_crcs: as for `kipwire.records.read_batches`.
+        max_decompressed_size: as for `kipwire.records.read_batches`.
+        max_items: as for `kipwire.records.read_batches`.
+
+    Raises:
+        DecodeError: bytes are not a message or a set, or what is compressed is broken.
+        EncodeError: a compressed message whose offsets do not ascend; the path says which.
+        MissingExtraError: a codec needs cramjam, which is not installed.
+
+    Source: the draft of KIP-98, "a path for upgrades following a similar approach as was used in KIP-32".
+    """
+    batches = read_batches(
+        data,
+        magic_2="kip-98 draft",
+        check_crcs=check_crcs,
+        max_decompressed_size=max_decompressed_size,
+        max_items=max_items,
+    )
+    parts: list[bytes | memoryview] = []
+    lost: list[Loss] = []
+    view = memoryview(data).cast("B")
+    for number, run in runs(batches, messages_until=_MAGIC - 1, most_offsets=_MOST_OFFSETS):
+        first, last = run[0], run[-1]
+        if first.magic == _MAGIC:
+            parts.append(view[first.position : last.position + last.size])
+            continue
+        for at, batch in enumerate(run, number):
+            lost += losses(batch, batch.records, at, _MAGIC)
+        with in_batch(number, _MAGIC):
+            parts.append(_set_of(run))
+    return Converted(b"".join(parts), lost)
+
+
+def _set_of(run: list[RecordBatch]) -> bytes:
+    """Write messages that become one set."""
+    first = run[0]
+    records = [record for batch in run for record in batch.records]
+    is_append_time = first.timestamp_type == "LogAppendTime"
+    return write_set(
+        records,
+        compression=first.compression,
+        base_offset=first.base_offset,
+        offset_delta=last_offset_of(run, records) - first.base_offset + 1,
+        max_timestamp=first.max_timestamp if is_append_time else None,
+        timestamp_type="LogAppendTime" if is_append_time else "CreateTime",
+    )
 
 
 def _message(one: Record | ControlMessage, base_offset: int) -> Message:
