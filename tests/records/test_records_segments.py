@@ -22,6 +22,7 @@ from kipwire.records import (
     write_message_set,
 )
 from kipwire.records.accounting import Damage, Tail
+from kipwire.records.heads import FORMATS
 from kipwire.records.segments import read_part
 
 BATCHES = [write_batch([Record(offset=i, timestamp=i, value=b"v" * 100 * i)]) for i in range(5)]
@@ -185,7 +186,7 @@ def test_hostile_heads_cost_a_small_multiple_of_their_bytes(segment: Path, monke
         computed += len(data)
         return 1
 
-    monkeypatch.setattr(accounting, "crc32c", counted)
+    monkeypatch.setattr(accounting, "formats_of", lambda _: (*FORMATS[:2], FORMATS[2]._replace(checksum=counted)))
     with segment.open("rb") as file:
         assert len(list(read_part(file, "a.log", grows=True))) >= 1
     assert computed < 32 * size
@@ -203,7 +204,7 @@ def test_hostile_heads_between_whole_batches_cost_no_more(segment: Path, monkeyp
         computed += len(data)
         return crc32c(data, value)
 
-    monkeypatch.setattr(accounting, "crc32c", counted)
+    monkeypatch.setattr(accounting, "formats_of", lambda _: (*FORMATS[:2], FORMATS[2]._replace(checksum=counted)))
     with segment.open("rb") as file:
         items = list(read_part(file, "a.log", grows=True))
     assert sum(isinstance(item, Damage) for item in items) > 1

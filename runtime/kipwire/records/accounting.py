@@ -19,11 +19,10 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-from kipwire.codec.checksums import crc32, crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import error_at
-from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, RECORDS, SIZE, SIZE_END
-from kipwire.records.reading import MAX_BATCH_SIZE
+from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE, SIZE_END, Format
+from kipwire.records.reading import MAX_BATCH_SIZE, MagicTwo, formats_of
 from kipwire.tools.text import count_of
 
 _FIRST_CHUNK, _CHUNK = 1 << 9, 1 << 20
@@ -36,7 +35,15 @@ _ALLOWANCE = 1 << 24
 # Offset, length, epoch or checksum, magic, and of magic 2 checksum, attributes, delta of the last offset. The bounds
 # are wide: 2**56 offsets, 2 GiB. Zeros must not match, or space that was taken in advance would take very long.
 _LENGTH = rb"(?:\0\0\0[\x0e-\xff]|\0\0[^\0].|\0[^\0]..|[\x01-\x7f]...)"
-_HEAD_OF_BATCH = re.compile(rb"\0.{7}" + _LENGTH + rb".{4}(?:\x02.{4}\0.[\0-\x7f]...|[\0\x01][\0-\x1f])", re.DOTALL)
+_MAGIC_2 = {
+    "kafka": rb"\x02.{4}\0.[\0-\x7f]...",
+    "kip-82": rb"\x02[\0-\x1f]",
+    "kip-98 draft": rb"\x02\0[\0-\x1f][\0-\x7f]...",
+}
+_HEADS = {
+    name: re.compile(rb"\0.{7}" + _LENGTH + rb".{4}(?:" + magic_2 + rb"|[\0\x01][\0-\x1f])", re.DOTALL)
+    for name, magic_2 in _MAGIC_2.items()
+}
 
 
 class Tail(NamedTuple):
@@ -104,26 +111,26 @@ def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
     return before, head._replace(offset=max(head.offset, least), last_offset=max(head.last_offset, least))
 
 
-def head_at(file: BinaryIO, position: int) -> Head | None:
+def head_at(file: BinaryIO, position: int, formats: tuple[Format, ...] = FORMATS) -> Head | None:
     """Read the head of the batch that starts there; None if it cannot be a batch."""
     file.seek(position)
-    return head_of(file.read(RECORDS), position)
+    return head_of(file.read(RECORDS), position, formats)
 
 
-def head_of(data: bytes, position: int) -> Head | None:
+def head_of(data: bytes, position: int, formats: tuple[Format, ...] = FORMATS) -> Head | None:
     """Make the head of bytes that start a batch; None if they cannot. They may be fewer than a head has."""
     if len(data) < HEAD.size:
         return None
     offset, length, _, magic = HEAD.unpack_from(data)
-    if not 0 <= magic < len(FORMATS) or length < FORMATS[magic].smallest or offset < 0:
+    if not 0 <= magic < len(formats) or length < formats[magic].smallest or offset < 0:
         return None
-    last_offset = offset
-    if magic == 2 and len(data) >= LAST_OFFSET_DELTA + 4:
-        last_offset += int.from_bytes(data[LAST_OFFSET_DELTA : LAST_OFFSET_DELTA + 4], "big", signed=True)
+    last_offset, delta = offset, formats[magic].delta
+    if delta and len(data) >= delta + 4:
+        last_offset += int.from_bytes(data[delta : delta + 4], "big", signed=True) - formats[magic].beyond
     return Head(position, offset, last_offset, length + SIZE_END, magic)
 
 
-def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
+def batch_heads(file: BinaryIO, start: int, end: int, magic_2: MagicTwo = "kafka") -> Iterator[Head]:
     """Yield the heads of the whole batches between two positions, by their lengths; few checksums are looked at.
 
     After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
@@ -135,18 +142,20 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
         file: a segment.
         start: where a batch starts.
         end: of the file, or where reading is to end.
+        magic_2: as for `read_batches`.
 
     Raises:
         OSError: the file cannot be read.
     """
-    search = Search(file, start, end)
-    position, head = start, head_at(file, start)
+    search = Search(file, start, end, magic_2)
+    formats = search.formats
+    position, head = start, head_at(file, start, formats)
     before: Head | None = None
     lowest = 0
     while position < end:
         found: int | None = None
         if head is not None and (next_position := head.end) <= end:
-            following = head_at(file, next_position) if next_position < end else None
+            following = head_at(file, next_position, formats) if next_position < end else None
             if (following is None or following.end > end) and not search.is_whole(head):
                 found = search.next(position + 1)  # its length is not believed, if there is anything else
             if found is None:
@@ -163,7 +172,7 @@ def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
             found = search.next(position + 1)
         if found is None:
             break
-        position, head = found, head_at(file, found)
+        position, head = found, head_at(file, found, formats)
     if before is not None:
         yield before
 
@@ -195,17 +204,17 @@ def account(
     Raises:
         OSError: the file cannot be read.
     """
-    file, limit = search.file, search.limit
+    file, limit, formats = search.file, search.limit, search.formats
     position, number = cursor
     location = number, position, name
     if _is_zeros(file, position, limit):
         if grows:
             return Tail(position, limit - position, True)
         reason = f"{count_of(limit - position, 'zero byte')} up to byte {limit}, where a batch should be"
-        return Damage(position, limit, error_at(location, 2, FORMATS[2].size_name, SIZE, reason), False)
-    head = head_at(file, position)
+        return Damage(position, limit, error_at(location, 2, formats[2].size_name, SIZE, reason), False)
+    head = head_at(file, position, formats)
     if error is not None and head is not None and head.end < limit:
-        next_head = head_at(file, head.end)
+        next_head = head_at(file, head.end, formats)
         if next_head is not None and next_head.end <= limit:
             return Damage(position, head.end, error, True)  # nothing is searched: a file may have many broken batches
     following = search.next(position + 1)
@@ -226,16 +235,18 @@ def account(
         why = f"goes beyond byte {limit}, where it has to end; copy the file again"
     magic = 2 if head is None else head.magic
     return Damage(
-        position, following or limit, error_at(location, magic, FORMATS[magic].size_name, SIZE, f"{what} {why}"), False
+        position, following or limit, error_at(location, magic, formats[magic].size_name, SIZE, f"{what} {why}"), False
     )
 
 
 class Search:
     """Looks for whole batches in some bytes of a segment, as often as damage is found there."""
 
-    def __init__(self, file: BinaryIO, start: int, limit: int) -> None:
+    def __init__(self, file: BinaryIO, start: int, limit: int, magic_2: MagicTwo = "kafka") -> None:
         """Prepare it for the bytes from `start` to `limit`; batches end there or before it."""
         self.file = file
+        self.formats = formats_of(magic_2)
+        self._head = _HEADS[magic_2]
         self.limit = limit
         self.is_sure_of_none = False
         """True if the last search found nothing that might be a whole batch."""
@@ -257,7 +268,7 @@ class Search:
             if not self.is_whole(head):
                 continue
             self.is_sure_of_none = False
-            following = head_at(self.file, head.end) if head.end < self.limit else None
+            following = head_at(self.file, head.end, self.formats) if head.end < self.limit else None
             if head.end == self.limit or (following is not None and following.offset > head.last_offset):
                 return head.position
         return None
@@ -270,11 +281,11 @@ class Search:
             if not chunk:
                 return
             at = 0 if chunk.strip(b"\0") else len(chunk)  # zeros are many where there are any
-            while (found := _HEAD_OF_BATCH.search(chunk, at)) is not None:
+            while (found := self._head.search(chunk, at)) is not None:
                 start = found.start()
                 if start >= _CHUNK:
                     break
-                head = head_of(chunk[start : start + RECORDS], position + start)
+                head = head_of(chunk[start : start + RECORDS], position + start, self.formats)
                 if head is not None and head.end <= self.limit:
                     yield head
                 at = start + 1
@@ -282,15 +293,15 @@ class Search:
 
     def is_whole(self, head: Head) -> bool:
         """Compare the checksum of a batch with its bytes."""
-        if not FORMATS[head.magic].smallest + SIZE_END <= head.size <= MAX_BATCH_SIZE:
+        format_ = self.formats[head.magic]
+        if not format_.smallest + SIZE_END <= head.size <= MAX_BATCH_SIZE:
             return False
-        crc = FORMATS[head.magic].crc
+        crc = format_.crc
         self.file.seek(head.position + crc)
         expected = int.from_bytes(self.file.read(4), "big")
-        checksum = crc32c if head.magic == 2 else crc32
         computed, left = 0, head.size - crc - 4
         while left and (chunk := self.file.read(min(left, _CHUNK))):
-            computed = checksum(chunk, computed)
+            computed = format_.checksum(chunk, computed)
             left -= len(chunk)
         return not left and computed == expected
 

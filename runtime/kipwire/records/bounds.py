@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from kipwire.records.heads import COMPRESSION, HEAD, LOG_APPEND_TIME, NO_TIMESTAMP, SPANS
+from kipwire.records.heads import COMPRESSION, DRAFT_SPAN, HEAD, LOG_APPEND_TIME, MAGIC_2, NO_TIMESTAMP, SPANS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,18 +74,25 @@ class Bounds(NamedTuple):
             may = may & (span.lowest_timestamp < self.end_timestamp)
         return may
 
-    def may_have(self, head: bytes) -> bool:
+    def may_have(self, head: bytes, magic_2: str = "kafka") -> bool:
         """Decide whether a batch may have wanted records.
 
         Args:
             head: the first `HEAD_BYTES` bytes of the batch; all of it if it is shorter.
+            magic_2: the format of batches with magic 2.
         """
-        return bool(self.allows(span_of(head)))
+        return bool(self.allows(span_of(head, magic_2)))
 
 
-def span_of(head: bytes) -> Span:
+def span_of(head: bytes, magic_2: str = "kafka") -> Span:
     """Read offsets and timestamps from the head of a batch."""
     offset, _, _, magic = HEAD.unpack_from(head)
+    if magic == 2 and magic_2 == "kip-98 draft":
+        attributes, delta, highest = DRAFT_SPAN.unpack_from(head)
+        last = offset + delta - MAGIC_2[magic_2].beyond
+        return Span(offset, last, highest if attributes & LOG_APPEND_TIME else UNKNOWN, highest)
+    if magic == 2 and magic_2 == "kip-82":
+        magic = 1  # which has the same fields up to the key
     if magic < 2:  # the offset is the last one
         attributes, *timestamps = SPANS[magic].unpack_from(head)
         timestamp = timestamps[0] if timestamps else NO_TIMESTAMP

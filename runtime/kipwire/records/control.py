@@ -56,7 +56,7 @@ def control_record(record: Record) -> ControlRecord:
         DecodeError: key or value do not belong to a control record.
         UnsupportedVersionError: the version of the value is later than Kafka 4.4.
     """
-    type_id = _type_id(record)
+    type_id = control_type_id(record)
     if not 0 <= type_id < len(_TYPES):
         return ControlRecord("UNKNOWN", type_id, None)
     type_, name = _TYPES[type_id]
@@ -73,7 +73,7 @@ def control_type(record: Record) -> ControlType:
     Raises:
         DecodeError: the key does not belong to a control record.
     """
-    type_id = _type_id(record)
+    type_id = control_type_id(record)
     return _TYPES[type_id][0] if 0 <= type_id < len(_TYPES) else "UNKNOWN"
 
 
@@ -83,7 +83,12 @@ def end_marker_key(type_: Literal["ABORT", "COMMIT"]) -> bytes:
     return _version.pack(ControlRecordTypeSchema.VERSION) + ControlRecordTypeSchema(type=type_id).encode()
 
 
-def _type_id(record: Record) -> int:
+def control_type_id(record: Record) -> int:
+    """Find the number of the type of a control record, by its key alone.
+
+    Raises:
+        DecodeError: the key does not belong to a control record.
+    """
     key = _if_versioned(record.key, "ControlRecordTypeSchema")
     return ControlRecordTypeSchema.decode(key[_version.size :]).type
 

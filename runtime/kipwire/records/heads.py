@@ -5,6 +5,7 @@ A test compares the positions with the specs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import Struct as Packer
 from typing import Literal, NamedTuple
 
@@ -60,6 +61,8 @@ SPANS = (Packer(">17xb"), Packer(">17xbq"), Packer(">21xhiqq"))
 """Fields for the offsets and times of a batch, by magic: the attributes; in magic 1 the timestamp, too; in magic 2 also
 the delta of the last offset, the base timestamp and the highest one.
 """
+DRAFT_SPAN = Packer(">17xhiq")
+"""The same of a set of the KIP-98 draft: attributes, offset delta and the highest timestamp."""
 
 
 class Format(NamedTuple):
@@ -73,19 +76,25 @@ class Format(NamedTuple):
     attributes: int
     crc_and_attributes: Packer
     """Packs the fields from the checksum on."""
+    checksum: Callable[[bytes, int], int] = crc32
+    """The function of the checksum, which covers what follows it."""
+    delta: int = 0
+    """Position of the delta that leads from the first offset to the last; 0 if the head has the last one alone."""
+    beyond: int = 0
+    """1 if the delta leads to the offset after the last one."""
 
 
 FORMATS = (
     Format("message_size", 14, 12, 17, Packer(">Ixb")),
     Format("message_size", 22, 12, 17, Packer(">Ixb")),
-    Format("batch_length", 49, 17, 21, Packer(">Ih")),
+    Format("batch_length", 49, 17, 21, Packer(">Ih"), crc32c, LAST_OFFSET_DELTA),
 )
 """Formats as Kafka released them, by magic."""
 
 MAGIC_2 = {
     "kafka": FORMATS[2],
     "kip-82": Format("message_size", 22, 12, 17, Packer(">Ixb")),
-    "kip-98 draft": Format("length", 33, 12, 17, Packer(">Ixh")),
+    "kip-98 draft": Format("length", 33, 12, 17, Packer(">Ixh"), crc32, 19, 1),
 }
 """The format that Kafka released with magic 2, and the proposed ones."""
 
@@ -154,9 +163,10 @@ def with_append_time(batch: bytes, timestamp: int, *, magic_2: Literal["kafka", 
         ValueError: `magic_2` is another text.
     """
     batch = _whole_batch(batch, magic_2, "given a time")
-    at, attributes, max_timestamp = MAGIC_2[magic_2].crc, MAGIC_2[magic_2].attributes, _MAX_TIMESTAMPS[magic_2]
-    checksum, start = (crc32c, attributes) if magic_2 == "kafka" else (crc32, MAGIC)
-    given, right = int.from_bytes(batch[at : at + 4], "big"), checksum(batch[start:])
+    format_, max_timestamp = MAGIC_2[magic_2], _MAX_TIMESTAMPS[magic_2]
+    at, attributes, checksum = format_.crc, format_.attributes, format_.checksum
+    start = at + 4
+    given, right = int.from_bytes(batch[at:start], "big"), checksum(batch[start:], 0)
     if given != right:
         reason = f"is 0x{given:08x}, but the bytes after it have 0x{right:08x}; a new one would hide the damage"
         raise DecodeError("RecordBatch", _MAGIC, "crc", at, reason)
@@ -174,7 +184,7 @@ def with_append_time(batch: bytes, timestamp: int, *, magic_2: Literal["kafka", 
             batch[max_timestamp + len(time) :],
         )
     )
-    return batch[:at] + checksum(covered).to_bytes(4, "big") + batch[at + 4 : start] + covered
+    return batch[:at] + checksum(covered, 0).to_bytes(4, "big") + covered
 
 
 def _whole_batch(batch: bytes, magic_2: str, done: str) -> bytes:

@@ -107,7 +107,7 @@ class OffsetOrder:
         second one alone, so that one wrong offset is one contradiction.
         """
         last = batch.last_offset
-        first = batch.base_offset if batch.magic >= WITH_BASE else last
+        first = last if batch.records_count is None else batch.base_offset  # compressed messages have neither
         if self._floor < first <= last < self._end:
             self.before = self._floor = last
             return batch
@@ -135,10 +135,11 @@ class OffsetOrder:
 class Passing:
     """The batches to pass over by their heads alone: out of bounds, and not misplaced, so that errors are found."""
 
-    __slots__ = ("_bounds", "_order")
+    __slots__ = ("_bounds", "_magic_2", "_order")
 
-    def __init__(self, bounds: Bounds, order: OffsetOrder) -> None:
-        """Take the order of the reader of all other batches."""
+    def __init__(self, bounds: Bounds, order: OffsetOrder, magic_2: str = "kafka") -> None:
+        """Take the order of the reader of all other batches, and the format of those with magic 2."""
+        self._magic_2 = magic_2
         self._bounds = bounds
         self._order = order
 
@@ -150,7 +151,7 @@ class Passing:
         _, size, _, _ = HEAD.unpack_from(head)
         if len(head) < min(size + SIZE_END, HEAD_BYTES):
             return True
-        span = span_of(head)
+        span = span_of(head, self._magic_2)
         if self._bounds.allows(span):
             return True
         first = span.last_offset if span.first_offset == UNKNOWN else span.first_offset

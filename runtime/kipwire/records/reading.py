@@ -10,12 +10,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from kipwire import native
+from kipwire.model.errors import DecodeError
 from kipwire.records import message_sets, record_batches
 from kipwire.records.bounds import HEAD_BYTES
-from kipwire.records.checks import DEFAULT_LIMITS, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, TIMESTAMP_TYPES, Limits, error_at
+from kipwire.records.checks import (
+    DEFAULT_LIMITS,
+    MAX_DECOMPRESSED_SIZE,
+    MAX_ITEMS,
+    TIMESTAMP_TYPES,
+    Limits,
+    Location,
+    error_at,
+)
 from kipwire.records.compression import COMPRESSIONS, compress
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
 from kipwire.records.model import RecordBatch
@@ -25,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from mmap import mmap
     from types import ModuleType
-    from typing import Any, Literal
+    from typing import Any
 
     from kipwire.records.offsets import Passing
 
-    MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
+MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
 MAX_BATCH_SIZE = 100 * 1024 * 1024
 """Bytes that a batch of a file may have by default: the largest request that brokers accept by default
@@ -43,6 +52,7 @@ _SMALLEST = min(one.smallest for one in FORMATS)
 class Rules(NamedTuple):
     """Rules for reading the batches of a buffer or a file."""
 
+    magic_2: MagicTwo
     formats: tuple[Format, ...]
     """Formats by magic."""
     readers: tuple[Callable[..., RecordBatch], ...]
@@ -133,7 +143,7 @@ def batches_in(
     Raises:
         DecodeError: bytes are not a batch.
     """
-    formats, readers, limits = rules
+    magic_2, formats, readers, limits = rules
     start = cursor.position
     while end - start >= SIZE_END:
         location = cursor.number, start, file
@@ -150,7 +160,8 @@ def batches_in(
         format_ = formats[magic]
         if size < format_.smallest:
             reason = f"a batch of magic {magic} cannot have {size} bytes; the smallest has {format_.smallest}"
-            raise error_at(location, magic, format_.size_name, SIZE, reason)
+            error = error_at(location, magic, format_.size_name, SIZE, reason)
+            raise _of_another_format(error, take(start, size + SIZE_END), location, magic_2)
         size += SIZE_END
         if passing is not None and size <= end - start and not passing.may_have(take(start, min(size, HEAD_BYTES))):
             cursor.position = start = start + size
@@ -162,7 +173,11 @@ def batches_in(
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return
-        yield readers[magic](data, location, check_crcs=check_crcs, limits=limits)
+        try:
+            batch = readers[magic](data, location, check_crcs=check_crcs, limits=limits)
+        except DecodeError as error:
+            raise _of_another_format(error, data, location, magic_2) from error.__cause__
+        yield batch
         cursor.position = start = start + size
         cursor.number += 1
 
@@ -174,11 +189,53 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
     Raises:
         ValueError: `magic_2` is another text.
     """
-    if magic_2 not in MAGIC_2:
-        raise ValueError(f"{magic_2!r} is not a format with magic 2; give one of {', '.join(MAGIC_2)}")
+    formats = formats_of(magic_2)
     read = record_batches.read if magic_2 == "kafka" else draft(magic_2).read
     readers = (message_sets.read, message_sets.read, read)
-    return Rules((*FORMATS[:2], MAGIC_2[magic_2]), readers, Limits(max_decompressed_size, max_items))
+    return Rules(magic_2, formats, readers, Limits(max_decompressed_size, max_items))
+
+
+def formats_of(magic_2: MagicTwo) -> tuple[Format, ...]:
+    """Return the formats by magic, of which that of magic 2 has to be named.
+
+    Raises:
+        ValueError: `magic_2` is another text.
+    """
+    if magic_2 not in MAGIC_2:
+        raise ValueError(f"{magic_2!r} is not a format with magic 2; give one of {', '.join(MAGIC_2)}")
+    return (*FORMATS[:2], MAGIC_2[magic_2])
+
+
+_CALLED = {
+    "kafka": "a record batch of Kafka",
+    "kip-82": "a message of KIP-82",
+    "kip-98 draft": "a set of the KIP-98 draft",
+}
+
+
+def _of_another_format(error: DecodeError, data: bytes, location: Location, magic_2: MagicTwo) -> DecodeError:
+    """Return the error for bytes that are no batch; if they are one of another format with magic 2, it names that.
+
+    Such bytes are not damaged: their checksum is right, where that format has it.
+    """
+    if len(data) < HEAD.size or data[MAGIC] != 2:
+        return error
+    for other in _CALLED:
+        if other != magic_2 and _is_whole(data, cast("MagicTwo", other)):
+            reason = f"these bytes are {_CALLED[other]}, and their checksum is right; give magic_2={other!r}"
+            return error_at(location, 2, "magic", MAGIC, reason)
+    return error
+
+
+def _is_whole(data: bytes, magic_2: MagicTwo) -> bool:
+    """Decide whether all of the bytes are a batch of a format, first by its checksum, seldom right by chance."""
+    format_ = MAGIC_2[magic_2]
+    end = format_.crc + 4
+    if len(data) < SIZE_END + format_.smallest:
+        return False
+    if format_.checksum(data[end:], 0) != int.from_bytes(data[format_.crc : end], "big"):
+        return False
+    return magic_2 == "kafka" or bool(draft(magic_2).is_whole(data))
 
 
 def draft(magic_2: MagicTwo) -> Any:

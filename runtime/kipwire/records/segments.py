@@ -19,7 +19,7 @@ from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
 from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
 from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing, offsets_of_segment
-from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
+from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
 
 _CHUNK_OF_BATCHES = 1 << 18
 """Bytes that are read at once; more if a batch has more."""
@@ -75,6 +75,7 @@ def read_segment(
     max_batch_size: int = MAX_BATCH_SIZE,
     max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
+    magic_2: MagicTwo = "kafka",
 ) -> SegmentBatches:
     """Read the batches of a log segment (`.log`) or a snapshot (`.checkpoint`), with one in memory at a time.
 
@@ -91,6 +92,7 @@ def read_segment(
         max_items: as for `read_batches`.
         bounds: batches that cannot have records within them are passed over by their heads: nothing else of them is
             read or checked. All records of the other batches are there; `bounds.has` filters them.
+        magic_2: as for `read_batches`.
 
     Returns:
         An iterator over the batches. Its `tail` has the position, the number and the kind of the bytes that are left.
@@ -99,7 +101,7 @@ def read_segment(
         DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the file,
             and the reason names the file. It is raised while the batches are read, like the others.
         OSError: the file cannot be read.
-        ValueError: `start` lies outside the file.
+        ValueError: `start` lies outside the file, or `magic_2` is another text.
     """
 
     def batches() -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
@@ -120,6 +122,7 @@ def read_segment(
                 max_items=max_items,
                 bounds=bounds,
                 offsets=offsets_of_file(Path(path), following),
+                magic_2=magic_2,
             )
 
     return SegmentBatches(batches())
@@ -145,6 +148,7 @@ def read_part(
     max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
     offsets: Offsets = Offsets(),  # noqa: B008  it is immutable
+    magic_2: MagicTwo = "kafka",
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read a part of an open segment: batches and damage, which fill it exactly; a file that grows ends with a tail.
 
@@ -161,6 +165,7 @@ def read_part(
         max_items: as there.
         bounds: as there.
         offsets: the valid ones.
+        magic_2: as for `read_segment`.
 
     Yields:
         Batches, also misplaced ones, and damage with its error. If the file grows, its tail is the last item, even
@@ -175,10 +180,10 @@ def read_part(
     grows = grows or size < end
     limit = size if grows else end
     cursor = Cursor(start)
-    search = Search(file, start, limit)
-    rules = rules_of("kafka", max_decompressed_size, max_items)
+    search = Search(file, start, limit, magic_2)
+    rules = rules_of(magic_2, max_decompressed_size, max_items)
     order = OffsetOrder(offsets, name)
-    passing = None if bounds is None else Passing(bounds, order)
+    passing = None if bounds is None else Passing(bounds, order, magic_2)
     take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
     while cursor.position < min(end, limit):
         error = None

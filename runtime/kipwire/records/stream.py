@@ -16,10 +16,10 @@ from kipwire.model.errors import DecodeError
 from kipwire.records.accounting import Damage, Tail, head_of
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
-from kipwire.records.heads import RECORDS
+from kipwire.records.heads import RECORDS, Format
 from kipwire.records.model import RecordBatch
 from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing
-from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, batches_in, rules_of
+from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
 from kipwire.records.segments import read_part
 
 MOST_KEPT = 2**31 - 1
@@ -70,7 +70,7 @@ class Ahead:
 
 
 def read_stream(
-    ahead: Ahead, name: str, *, grows: bool = True, bounds: Bounds | None = None
+    ahead: Ahead, name: str, *, grows: bool = True, bounds: Bounds | None = None, magic_2: MagicTwo = "kafka"
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
 
@@ -79,6 +79,7 @@ def read_stream(
         name: the stream in errors.
         grows: true if it may end as a live segment does; then the last item is its tail, even without a byte.
         bounds: as for `read_segment`.
+        magic_2: as for `read_batches`.
 
     Yields:
         Batches, also misplaced ones, damage, and the tail, at positions from the start of the stream on.
@@ -86,10 +87,10 @@ def read_stream(
     Raises:
         OSError: it cannot be read, or what follows damage cannot be kept in a temporary file.
     """
-    rules = rules_of("kafka", MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
+    rules = rules_of(magic_2, MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
     cursor = Cursor(0)
     order = OffsetOrder(Offsets(), name)
-    passing = None if bounds is None else Passing(bounds, order)
+    passing = None if bounds is None else Passing(bounds, order, magic_2)
     last = 0
 
     def take(position: int, size: int) -> bytes:
@@ -116,7 +117,7 @@ def read_stream(
                 yield order.placed(batch, cursor.number)
         except DecodeError as caught:
             error = caught
-        end = None if error is None else _find_end(ahead, cursor.position)
+        end = None if error is None else _find_end(ahead, cursor.position, rules.formats)
         if error is None or end is None:
             break
         yield Damage(cursor.position, end, error, True)
@@ -129,15 +130,15 @@ def read_stream(
             reason = f"the batch goes beyond byte {ahead.end}, where it has to end; copy the file again"
             yield Damage(last, ahead.end, error_at((cursor.number, last, name), 2, "", 0, reason), False)
         return
-    yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds)
+    yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds, magic_2=magic_2)
 
 
-def _find_end(ahead: Ahead, position: int) -> int | None:
+def _find_end(ahead: Ahead, position: int, formats: tuple[Format, ...]) -> int | None:
     """Find the end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
-    head = head_of(ahead.take(position, RECORDS), position)
+    head = head_of(ahead.take(position, RECORDS), position, formats)
     if head is None or head.size > MAX_BATCH_SIZE:
         return None
-    following = head_of(ahead.take(position, head.size + RECORDS)[head.size :], head.end)
+    following = head_of(ahead.take(position, head.size + RECORDS)[head.size :], head.end, formats)
     if following is None or following.size > MAX_BATCH_SIZE:
         return None
     size = head.size + following.size
@@ -145,7 +146,14 @@ def _find_end(ahead: Ahead, position: int) -> int | None:
 
 
 def _rest(
-    ahead: Ahead, cursor: Cursor, name: str, offsets: Offsets, *, grows: bool, bounds: Bounds | None
+    ahead: Ahead,
+    cursor: Cursor,
+    name: str,
+    offsets: Offsets,
+    *,
+    grows: bool,
+    bounds: Bounds | None,
+    magic_2: MagicTwo,
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     position = cursor.position
     if not ahead.take(position, 1):
@@ -167,6 +175,7 @@ def _rest(
             grows=grows and not more,
             bounds=bounds,
             offsets=offsets,
+            magic_2=magic_2,
         )
     if more:
         reason = f"more than {MOST_KEPT:,} bytes follow an invalid batch and are not read; save them to a file"

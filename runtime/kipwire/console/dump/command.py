@@ -39,6 +39,14 @@ if TYPE_CHECKING:
     from kipwire.console.brokers import Settings
 
 
+class MagicTwoOption(StrEnum):
+    """Format of batches with magic 2."""
+
+    KAFKA = "kafka"
+    KIP_82 = "kip-82"
+    KIP_98_DRAFT = "kip-98 draft"
+
+
 class DecodeAs(StrEnum):
     """Interpretation of the records of a log."""
 
@@ -83,6 +91,12 @@ class DecodeAs(StrEnum):
     "--value", metavar="MODULE:FUNCTION", help="A function that decodes values: from bytes to what is shown of them."
 )
 @click.option("--record-key", metavar="MODULE:FUNCTION", help="The same for keys.")
+@click.option(
+    "--magic-2",
+    type=OneOf(MagicTwoOption),
+    default=MagicTwoOption.KAFKA,
+    help="The format of batches with magic 2 in log files: Kafka's, or one that was only proposed.",
+)
 @ports_option
 @click.option(
     "--brokers",
@@ -104,6 +118,7 @@ def dump(
     decode_as: DecodeAs | None,
     value: str | None,
     record_key: str | None,
+    magic_2: MagicTwoOption,
     ports: Sequence[int],
     brokers: Address | None,
     committed: bool,
@@ -120,6 +135,8 @@ def dump(
         fail("--committed needs --brokers")
     if ports and brokers is not None:
         fail("--port cannot be used with --brokers")
+    if magic_2 is not MagicTwoOption.KAFKA and brokers is not None:
+        fail(f"--magic-2 {magic_2.value!r} cannot be used with --brokers, which have Kafka's batches")
     type_ = None if decode_as is None else decode_as.value
     out = Output()
     given = {
@@ -130,6 +147,7 @@ def dump(
         "offsets": from_offset is not None or to_offset is not None,
         "times": since is not None or until is not None,
         "--port": bool(ports),
+        "--magic-2": magic_2 is not MagicTwoOption.KAFKA,
     }
     try:
         bounds = _bounds(from_offset, to_offset, since, until)
@@ -148,8 +166,9 @@ def dump(
         fail(str(error))
     for line in inputs.failed:  # before what is long, and with --follow has no end
         report_failure(line)
-    lines = JsonLines(decoders) if format_ is Format.JSON else TextLines(decoders)
-    logs = LogDump(lines, out, DumpOptions(bounds if bounds != Bounds() else None, records, summary))
+    lines = (JsonLines if format_ is Format.JSON else TextLines)(decoders, magic_2.value)
+    options = DumpOptions(bounds if bounds != Bounds() else None, records, summary, magic_2.value)
+    logs = LogDump(lines, out, options)
     errors = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
@@ -228,7 +247,8 @@ def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: B
 def _logs(inputs: Inputs, dump: LogDump, decode_as: str | None, *, is_followed: bool) -> None:
     bounds = dump.options.bounds
     for stream in inputs.streams:
-        dump.items(stream.file.log, read_input(stream.ahead, grows=stream.grows, bounds=bounds))
+        found = read_input(stream.ahead, grows=stream.grows, bounds=bounds, magic_2=dump.options.magic_2)
+        dump.items(stream.file.log, found)
     ends = {file.path.parent: (file, 0) for file in inputs.logs}  # the last segment of each log
     for file in within(inputs.logs, bounds) if inputs.logs and bounds else inputs.logs:
         try:

@@ -11,7 +11,9 @@ from kipwire.message.messages import Message
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record, control_record
+from kipwire.records.control import control_type, control_type_id
 from kipwire.records.internal_topics import COORDINATORS, FRAMED, coordinator_key, coordinator_value, internal_record
+from kipwire.records.reading import MagicTwo
 
 R = TypeVar("R")
 
@@ -50,8 +52,9 @@ class _Key(NamedTuple):
 class Contents:
     """Finds what records say, as JSON text."""
 
-    def __init__(self, *, ascii: bool) -> None:
-        """Make one, with other characters than ASCII as they are or as escapes."""
+    def __init__(self, *, ascii: bool, magic_2: MagicTwo = "kafka") -> None:
+        """Make one, with other characters than ASCII as they are or as escapes, for batches of a format."""
+        self._magic_2 = magic_2
         self._text = JsonText(ascii=ascii)
         of_bytes = {name: remember(partial(self._embedded, message)) for name, message in _EMBEDDED.items()}
         self._text_of_consumers = JsonText(ascii=ascii, of_bytes=of_bytes)
@@ -68,6 +71,9 @@ class Contents:
         Raises:
             KipwireError: the record is broken, or its type or version is later than Kafka 4.4.
         """
+        if is_control and self._magic_2 != "kafka":  # the KIP-98 draft gives the values of markers no schema
+            value = "null" if record.value is None else bytes_text(record.value)
+            return Content(control_type(record), control_type_id(record), None, value, None)
         if is_control:
             control = control_record(record)
             return Content(control.type, control.type_id, None, *self._value(control.value))

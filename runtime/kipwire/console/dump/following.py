@@ -13,6 +13,7 @@ from kipwire.console.dump.log_files import LogFile, log_file
 from kipwire.console.dump.logs import LogDump
 from kipwire.records.accounting import batch_heads
 from kipwire.records.names import base_offset_of, segment_after, segments_of
+from kipwire.records.reading import MagicTwo
 from kipwire.tools.text import print_err
 
 _PAUSE = 0.2
@@ -65,7 +66,7 @@ def _catch_up(dump: LogDump, log: _Followed, decode_as: str | None) -> bool:
         before, now = log.shown.get(following), following.stat()
         is_same = before is not None and before.st_ino == now.st_ino and before.st_size <= now.st_size
         if before is not None and is_same and not was_gone:
-            log.position = _end_of_batches(following, before.st_size)
+            log.position = _end_of_batches(following, before.st_size, dump.options.magic_2)
         else:
             _whole(dump, log, now)
     except _GONE:
@@ -85,7 +86,7 @@ def _show_added(dump: LogDump, log: _Followed) -> None:
     log.shown[log.file.path] = now
     if now.st_size < log.position:
         _say(log, f"was cut from {log.position} to {now.st_size} bytes")
-        log.position = _end_of_batches(log.file.path, now.st_size)
+        log.position = _end_of_batches(log.file.path, now.st_size, dump.options.magic_2)
     elif now.st_size > log.position:
         log.position = dump.part(log.file, log.position)
 
@@ -96,10 +97,10 @@ def _whole(dump: LogDump, log: _Followed, now: os.stat_result) -> None:
     log.position = dump.whole(log.file)
 
 
-def _end_of_batches(path: Path, size: int) -> int:
+def _end_of_batches(path: Path, size: int, magic_2: MagicTwo) -> int:
     """Find where the last whole batch ends among the first `size` bytes of a segment."""
     with path.open("rb") as file:
-        return max((head.end for head in batch_heads(file, 0, size)), default=0)
+        return max((head.end for head in batch_heads(file, 0, size, magic_2)), default=0)
 
 
 def _next_left(log: _Followed) -> Path | None:

@@ -97,8 +97,8 @@ def expect_fit(found: Inputs, given: Collection[str]) -> None:
         ValueError: an option does not fit.
     """
     if found.captures and set(given) - {"times", "--port"}:
-        what = found.captures[0].name
-        raise ValueError(f"{what} is a capture; --records, --summary, --follow, --as and offsets are for logs")
+        of_logs = "--records, --summary, --follow, --as, --magic-2 and offsets are for logs"
+        raise ValueError(f"{found.captures[0].name} is a capture; {of_logs}")
     if found.others and given:
         path, kind = found.others[0]
         raise ValueError(f"{path} is {kind.what}, which is always shown whole; only --format can be used with it")

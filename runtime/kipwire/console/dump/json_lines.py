@@ -18,6 +18,7 @@ from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError,
 from kipwire.console.json_text import JsonText
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
+from kipwire.records.reading import MagicTwo
 from kipwire.records.record_batches import created_timestamps
 
 Make = Callable[[RecordBatch, Record], tuple[str, str]]
@@ -31,13 +32,14 @@ _result = json_text(ascii=True)
 class JsonLines:
     """The lines of a log."""
 
-    def __init__(self, decoders: Decoders | None = None) -> None:
-        """Make them; `decoders` has the functions of users, if any."""
+    def __init__(self, decoders: Decoders | None = None, magic_2: MagicTwo = "kafka") -> None:
+        """Make them; `decoders` has the functions of users, if any, and `magic_2` is the format of that magic."""
+        self._magic_2 = magic_2
         self._internal: str | None = None
         self._log: dict[str, Any] = {}
         self._partition = ""
         self._has_positions = True
-        self._contents = Contents(ascii=True)
+        self._contents = Contents(ascii=True, magic_2=magic_2)
         self._decoders = decoders or Decoders()
         self._batch: RecordBatch | None = None
         self._created: dict[int, int] = {}
@@ -69,6 +71,7 @@ class JsonLines:
                 "position": batch.position if self._has_positions else None,
                 "size": batch.size,
                 "magic": batch.magic,
+                **({} if self._magic_2 == "kafka" or batch.magic != _MAGIC else {"magic_2": self._magic_2}),
                 "base_offset": batch.base_offset,
                 "last_offset": batch.last_offset,
                 "records_count": batch.records_count,
@@ -101,8 +104,9 @@ class JsonLines:
             return _plain(head, batch, records), 0
         else:
             make = _bytes_themselves
+        has_creation_times = batch.magic == _MAGIC and self._magic_2 == "kafka"
         created = (
-            self._creation_times(batch) if batch.timestamp_type == "LogAppendTime" and batch.magic == _MAGIC else None
+            self._creation_times(batch) if batch.timestamp_type == "LogAppendTime" and has_creation_times else None
         )
         lines, errors = [], 0
         for record in records:

@@ -18,6 +18,7 @@ from kipwire.console.output import Output
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail
+from kipwire.records.reading import MagicTwo
 from kipwire.tools.text import count_of, print_err
 
 _AT_ONCE = 1024
@@ -48,6 +49,8 @@ class DumpOptions:
     """True if records are shown under their batches."""
     summary: bool = False
     """True if there is one line for each file instead."""
+    magic_2: MagicTwo = "kafka"
+    """Format of batches with magic 2."""
 
 
 @dataclass
@@ -65,11 +68,11 @@ class LogDump:
     def whole(self, file: LogFile) -> int:
         """Dump a file; return where its next batch will start."""
         size = file.path.stat().st_size
-        return self.items(file.log, read_file(file.path, 0, self.options.bounds), size)
+        return self.items(file.log, read_file(file.path, 0, self.options.bounds, self.options.magic_2), size)
 
     def part(self, file: LogFile, start: int) -> int:
         """Dump the batches of a file from a position on; return where its next batch will start."""
-        return self.more(file.log, read_file(file.path, start, self.options.bounds), start)
+        return self.more(file.log, read_file(file.path, start, self.options.bounds, self.options.magic_2), start)
 
     def items(self, log: Log, items: Iterable[Item], size: int | None = None) -> int:
         """Dump the content of a log from its start; return the position of its next batch.

@@ -13,6 +13,7 @@ from kipwire.records.accounting import Tail
 from kipwire.records.checks import without_number
 from kipwire.records.names import segment_after, snapshot_end_of
 from kipwire.records.offsets import Misplaced
+from kipwire.records.reading import MagicTwo
 from kipwire.records.segments import offsets_of_file, read_part
 from kipwire.records.stream import Ahead, read_stream
 from kipwire.tools.times import NONE, is_plausible, now
@@ -37,7 +38,9 @@ class Damage(NamedTuple):
     """The batch, if all of it but its offsets can be read; it is shown before the error."""
 
 
-def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
+def read_file(
+    path: Path, start: int, bounds: Bounds | None, magic_2: MagicTwo = "kafka"
+) -> Iterator[RecordBatch | Damage | Tail]:
     """Read the batches of a file from a position on, and what is damaged between them; a log's last file has a tail.
 
     Raises:
@@ -47,16 +50,19 @@ def read_file(path: Path, start: int, bounds: Bounds | None) -> Iterator[RecordB
         following = segment_after(path)  # after the file is open: a compacted one takes the offsets of removed ones
         grows = following is None and snapshot_end_of(path.name) is None
         offsets = offsets_of_file(path, following)
-        yield from describe_damage(read_part(file, _NAME, start=start, grows=grows, bounds=bounds, offsets=offsets))
+        found = read_part(file, _NAME, start=start, grows=grows, bounds=bounds, offsets=offsets, magic_2=magic_2)
+        yield from describe_damage(found)
 
 
-def read_input(ahead: Ahead, *, grows: bool, bounds: Bounds | None) -> Iterator[RecordBatch | Damage | Tail]:
+def read_input(
+    ahead: Ahead, *, grows: bool, bounds: Bounds | None, magic_2: MagicTwo = "kafka"
+) -> Iterator[RecordBatch | Damage | Tail]:
     """Read the same of a stream, from its first byte on.
 
     Raises:
         OSError: as `read_stream`.
     """
-    return describe_damage(read_stream(ahead, _NAME, grows=grows, bounds=bounds))
+    return describe_damage(read_stream(ahead, _NAME, grows=grows, bounds=bounds, magic_2=magic_2))
 
 
 def describe_damage(

@@ -14,6 +14,7 @@ from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError,
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
+from kipwire.records.reading import MagicTwo
 from kipwire.tools.text import count_of, printable_line
 from kipwire.tools.times import NONE, moment_text
 
@@ -23,11 +24,11 @@ _json = json_text(ascii=False)
 class TextLines:
     """The lines of a log."""
 
-    def __init__(self, decoders: Decoders | None = None) -> None:
-        """Make them; `decoders` has the functions of users, if any."""
+    def __init__(self, decoders: Decoders | None = None, magic_2: MagicTwo = "kafka") -> None:
+        """Make them; `decoders` has the functions of users, if any, and `magic_2` is the format of that magic."""
         self._internal: str | None = None
         self._has_positions = True
-        self._contents = Contents(ascii=False)
+        self._contents = Contents(ascii=False, magic_2=magic_2)
         self._decoders = decoders or Decoders()
 
     def turn_to(self, log: Log) -> None:

@@ -156,6 +156,8 @@ def _is_unread(batch: JsonBatch, error: dict[str, Any]) -> bool:
 
 
 def _batch(place: str, values: dict[str, Any]) -> JsonBatch:
+    if (magic_2 := values.get("magic_2", "kafka")) != "kafka":
+        raise LineError(f'{place}: "magic_2" is {json_words(magic_2)}; segments are made of Kafka\'s batches alone')
     numbers = [whole_number(place, values, name, *bounds) for name, bounds in _NUMBERS.items()]
     head = BatchHead(*numbers)
     if head.magic < 2 and head.attributes not in _OF_BYTES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipwire.drafts.proposals.message_and_offset.v2 import MessageAndOffset
+from kipwire.model.errors import DecodeError
 from kipwire.records.checks import Limits, Location, decode, error_at
 from kipwire.records.heads import HAS_HEADERS, KEYS
 from kipwire.records.message_sets import has_more_items, read_entry
@@ -22,6 +23,15 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
     if has_more_items(data, limits.items):
         raise error_at(location, MessageAndOffset.VERSION, "headers", KEYS[1], limits.too_many)
     return read_entry(_LAYOUT, data, location, check_crcs=check_crcs, limits=limits)
+
+
+def is_whole(data: bytes) -> bool:
+    """True if all of the bytes are an entry of KIP-82 with the right checksum."""
+    try:
+        MessageAndOffset.decode(data)
+    except DecodeError:
+        return False
+    return True
 
 
 def headers_of_entry(batch: RecordBatch, data: memoryview) -> int:

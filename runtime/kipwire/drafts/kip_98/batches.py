@@ -9,8 +9,8 @@ from kipwire.drafts.kip_98 import reading
 from kipwire.drafts.kip_98.heads import MESSAGES
 from kipwire.drafts.kip_98.model import CODECS
 from kipwire.drafts.kip_98.reading import Decoded, Found
-from kipwire.model.errors import DecodeError
-from kipwire.records.checks import Limits, Location, error_at
+from kipwire.model.errors import DecodeError, MissingExtraError
+from kipwire.records.checks import DEFAULT_LIMITS, Limits, Location, error_at
 from kipwire.records.control import end_marker_key
 from kipwire.records.heads import MAGIC_2
 from kipwire.records.model import Record, RecordBatch
@@ -59,6 +59,17 @@ def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -
         reason = "the set mixes control messages and others, which released Kafka cannot represent"
         raise error_at(location, 2, "messages", MESSAGES, reason)
     return batch
+
+
+def is_whole(data: bytes) -> bool:
+    """True if all of the bytes are a set of the draft with the right checksum."""
+    try:
+        reading.read(data, check_crcs=True, limits=DEFAULT_LIMITS)
+    except MissingExtraError:
+        return True  # its header is right, and the codec of its messages is known
+    except DecodeError:
+        return False
+    return True
 
 
 def _record(found: Found, index: int, decoded: Decoded) -> Record:
