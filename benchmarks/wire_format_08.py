@@ -35,6 +35,7 @@ ALTERNATIVES: dict[str, tuple[str, ...]] = {
     ),
     "counts of acknowledgements": ("ProduceResponse 1",),
     "errors and offsets in pairs": ("ProduceResponse 2",),
+    "ids of message sets": ("ProduceRequestWithSetIds", "ProduceResponseWithSetIds"),
     "a flag instead of replica_id": ("FetchRequestWithFlag",),
     "no min_size": ("FetchRequestWithoutMinBytes",),
     "partitions with offset and fetch size": ("FetchRequest 1",),
@@ -69,6 +70,7 @@ class Contents(NamedTuple):
             "errors": [0] * count,
             "offsets": [0] * count,
             "acks": [0] * count,
+            "set_ids": [0] * count,
             "response_data": [{}] * count,
             "topic_offsets": [
                 {

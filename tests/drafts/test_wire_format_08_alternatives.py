@@ -28,10 +28,12 @@ from kipwire.drafts.proposals.notation_example import v0 as notation_v0
 from kipwire.drafts.proposals.produce_request import v0 as produce_v0
 from kipwire.drafts.proposals.produce_request_after_hello import v0 as produce_hello_v0
 from kipwire.drafts.proposals.produce_request_after_hello import v1 as produce_hello_v1
+from kipwire.drafts.proposals.produce_request_with_set_ids import v0 as set_ids_v0
 from kipwire.drafts.proposals.produce_request_without_correlation_id import v0 as produce_without_v0
 from kipwire.drafts.proposals.produce_response_after_hello import v1 as produced_hello_v1
 from kipwire.drafts.proposals.produce_response_with_error_first import v0 as produced_first_v0
 from kipwire.drafts.proposals.produce_response_with_request_id import v0 as produced_id_v0
+from kipwire.drafts.proposals.produce_response_with_set_ids import v0 as produced_set_ids_v0
 from kipwire.drafts.proposals.produce_response_without_correlation_id import v0 as produced_without_v0
 from kipwire.records import Record, read_batches, write_message_set
 from tests.support.hex_tables import octets
@@ -101,6 +103,34 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
     "ProduceResponse with the request's id": (
         produced_id_v0.ProduceResponseWithRequestId(request_type_id=3, error=6, errors=[3], offsets=[5]),
         octets("00000014 0003 0000 0006      # size 20, request_type_id 3, version_id 0, error 6") + RESULTS,
+    ),
+    "ProduceRequest with ids of its message sets": (
+        set_ids_v0.ProduceRequestWithSetIds(
+            request_type_id=3,
+            correlation_id=7,
+            client_id="c",
+            required_acks=1,
+            ack_timeout=1000,
+            data=[
+                set_ids_v0.TopicData(
+                    topic="t",
+                    partition_data=[set_ids_v0.PartitionData(partition=2, set_id=258, messages=b"\xaa\xbb")],
+                )
+            ],
+        ),
+        octets("00000025 0003 0000 00000007 0001 63  # size 37, request_type_id 3, version_id 0, correlation_id 7")
+        + ACKS
+        + octets("""
+            0001 0001 74                          # data: 1 topic: "t"
+            0001 00000002 00000102 00000002 aabb  # partition_data: 1 partition: 2, set_id 258, messages: 2 bytes
+        """),
+    ),
+    "ProduceResponse with ids of message sets": (
+        produced_set_ids_v0.ProduceResponseWithSetIds(correlation_id=7, error=6, set_ids=[258], errors=[3], offsets=[5]),
+        octets("""
+            0000001c 00000007 0000 0006  # size 28, correlation_id 7, version_id 0, error 6
+            0001 00000102                # set_ids: 1: 258
+        """) + RESULTS,
     ),
     "FetchRequest after an optional Hello": (
         fetch(fetch_hello_v0.FetchRequestAfterHello, fetch_hello_v0, correlation_id=7, min_bytes=1024),

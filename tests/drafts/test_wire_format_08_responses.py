@@ -14,6 +14,7 @@ from kipwire.drafts.proposals.produce_request import v0 as produce_v0
 from kipwire.drafts.proposals.produce_response import v0 as produced_v0
 from kipwire.drafts.proposals.produce_response import v1 as produced_v1
 from kipwire.drafts.proposals.produce_response import v2 as produced_v2
+from kipwire.drafts.proposals.produce_response_with_set_ids import v0 as produced_ids
 from kipwire.drafts.wire_format_08 import (
     AcksMeaning,
     ProduceResult,
@@ -39,6 +40,14 @@ def produce(name: str = "ProduceRequest", version: int = 0, **values: Any) -> An
     for topic, partitions in ASKED:
         sets = [module.PartitionData(partition=partition, messages=b"m") for partition in partitions]
         request.data.append(module.TopicData(topic=topic, partition_data=sets))
+    return request
+
+
+def produce_with_ids(*ids: int) -> Any:
+    """Return a request with these ids of its message sets."""
+    request = produce("ProduceRequestWithSetIds")
+    for one, id_ in zip((one for topic in request.data for one in topic.partition_data), ids, strict=True):
+        one.set_id = id_
     return request
 
 
@@ -90,6 +99,10 @@ PAIRS: dict[str, tuple[Any, Any]] = {
     ),
     "produce after Hello": (produce("ProduceRequestAfterHello", 1), produced("ProduceResponseAfterHello", 1)),
     "produce with the error first": (produce(), produced("ProduceResponseWithErrorFirst")),
+    "produce with ids": (
+        produce_with_ids(7, -1, 5),
+        produced("ProduceResponseWithSetIds", set_ids=[5, 7, -1]),
+    ),
     "produce without correlation id": (
         produce("ProduceRequestWithoutCorrelationId"),
         produced("ProduceResponseWithoutCorrelationId"),
@@ -158,6 +171,36 @@ WRONG: dict[str, tuple[Any, Any, str, str]] = {
         produced_v2.ProduceResponse(response_data=[produced_v2.MessageSetResult()]),
         "response_data",
         f"1 entry, but the request has 3 message sets; {SHORT}",
+    ),
+    "fewer ids": (
+        produce_with_ids(7, 8, 9),
+        produced_ids.ProduceResponseWithSetIds(set_ids=[7, 8], errors=[0] * 2, offsets=[5] * 2),
+        "set_ids",
+        f"2 entries, but the request has 3 message sets; {SHORT}",
+    ),
+    "an id of no message set": (
+        produce_with_ids(7, 8, 9),
+        produced("ProduceResponseWithSetIds", set_ids=[9, 6, 7]),
+        "set_ids[1]",
+        "is 6, which no message set of the request has; write the id of each set once",
+    ),
+    "an id twice": (
+        produce_with_ids(7, 8, 9),
+        produced("ProduceResponseWithSetIds", set_ids=[9, 8, 9]),
+        "set_ids[2]",
+        "is 9, which the response has twice; write the id of each set once",
+    ),
+    "message sets of one id": (
+        produce_with_ids(7, 8, 7),
+        produced("ProduceResponseWithSetIds", set_ids=[7, 8, 7]),
+        "set_ids",
+        "two message sets of the request have the same id; give each another one",
+    ),
+    "ids that nobody gave": (
+        produce(),
+        produced("ProduceResponseWithSetIds", set_ids=[0, 1, 2]),
+        "set_ids",
+        "ProduceRequest v0 has no ids of message sets; pass the ProduceRequestWithSetIds that it answers",
     ),
     "topics instead of message sets": (
         produce(),
@@ -228,6 +271,80 @@ def test_results_have_topic_and_partition_of_their_message_sets() -> None:
         produce_results(*PAIRS["fetch"])
 
 
+UNSORTED = [("z", [3, 1]), ("a", [2, 0])]
+"""Topics and partitions of a request in an order that sorting would change."""
+
+
+def unsorted_request(name: str) -> Any:
+    module = classes(name, 0)
+    request = getattr(module, name)(request_type_id=3)
+    for topic, partitions in UNSORTED:
+        sets = [module.PartitionData(partition=partition, messages=b"m") for partition in partitions]
+        request.data.append(module.TopicData(topic=topic, partition_data=sets))
+    return request
+
+
+RESULTS = [("z", 3, 10, 100), ("z", 1, 11, 101), ("a", 2, 12, 102), ("a", 0, 13, 103)]
+"""Topic, partition, error and offset of each result."""
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        produced_v0.ProduceResponse(errors=[10, 11, 12, 13], offsets=[100, 101, 102, 103]),
+        produced_v1.ProduceResponse(errors=[10, 11, 12, 13], offsets=[100, 101, 102, 103], acks=[0, 1, 2, 3]),
+        produced_v2.ProduceResponse(
+            response_data=[produced_v2.MessageSetResult(error=10 + at, offset=100 + at) for at in range(4)]
+        ),
+    ],
+    ids=["two lists", "three lists", "pairs"],
+)
+def test_the_nth_result_is_of_the_nth_message_set_in_any_order_of_topics_and_partitions(response: Any) -> None:
+    found = produce_results(unsorted_request("ProduceRequest"), response)
+    assert [one[:4] for one in found] == RESULTS
+    assert [one.acks for one in found] == list(getattr(response, "acks", [None] * 4))
+
+
+def test_results_with_ids_are_of_their_message_sets_in_any_order() -> None:
+    request = unsorted_request("ProduceRequestWithSetIds")
+    for at, one in enumerate(one for topic in request.data for one in topic.partition_data):
+        one.set_id = 40 - at
+    response = produced_ids.ProduceResponseWithSetIds(
+        set_ids=[38, 40, 37, 39], errors=[12, 10, 13, 11], offsets=[102, 100, 103, 101]
+    )
+    assert [one[:4] for one in produce_results(request, response)] == RESULTS
+
+
+@pytest.mark.parametrize(
+    ("acks", "required", "outcome"),
+    [
+        (3, 3, "committed"),
+        (3, 1, "committed"),
+        (1, 1, "committed"),
+        (2, 3, "on too few replicas"),
+        (1, 127, "on too few replicas"),
+        (0, 1, "not written"),
+        (0, 0, "not written"),
+        (-1, 0, "unknown"),
+        (-1, 2, "unknown"),
+        (None, 2, "unknown"),
+    ],
+)
+def test_a_result_says_which_of_the_four_outcomes_it_is(acks: int | None, required: int, outcome: str) -> None:
+    assert ProduceResult("t", 0, 0, 5, acks).outcome(required) == outcome
+
+
+def test_outcomes_follow_from_a_response_and_what_its_request_demands() -> None:
+    request, response = PAIRS["produce with acks"]
+    required = acks_to_wait_for(2, 3)
+    assert [one.outcome(required) for one in produce_results(request, response)] == [
+        "committed",
+        "unknown",
+        "on too few replicas",
+    ]
+    assert {one.outcome(required) for one in produce_results(*PAIRS["produce"])} == {"unknown"}
+
+
 def test_other_messages_of_these_names_are_refused() -> None:
     kafkas: Any = kafka_messages.message("ProduceRequest", 9)
     response = PAIRS["produce"][1]
@@ -255,6 +372,18 @@ def test_required_acks_is_a_number_of_replicas_in_each_of_its_three_meanings(
     for number in (lowest - 1, -128):
         with pytest.raises(ValueError, match=f"no meaning in the {meaning}; give {lowest} or more"):
             acks_to_wait_for(number, 5, meaning=meaning)
+
+
+@pytest.mark.parametrize("meaning", ["proposal", "comment", "answer"])
+def test_no_more_replicas_than_are_in_sync_are_waited_for_where_that_is_asked(meaning: AcksMeaning) -> None:
+    numbers = [number for number in (-1, 0, 1, 2, 3, 127) if meaning != "proposal" or number >= 0]
+    for in_sync in (1, 2, 5):
+        for number in numbers:
+            all_asked = acks_to_wait_for(number, in_sync, meaning=meaning)
+            assert acks_to_wait_for(number, in_sync, meaning=meaning, at_most_in_sync=True) == min(all_asked, in_sync)
+    assert acks_to_wait_for(5, 3) == 5
+    assert acks_to_wait_for(5, 3, at_most_in_sync=True) == 3
+    assert acks_to_wait_for(0, 3, at_most_in_sync=True) == 0
 
 
 def test_required_acks_means_what_kafka_released_unless_another_meaning_is_given() -> None:

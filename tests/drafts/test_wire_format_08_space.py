@@ -41,6 +41,7 @@ def test_alternatives_differ_by_the_bytes_of_what_they_change(contents: Contents
         "the request's id in responses instead": [-4, -2, -4, -2],
         "counts of acknowledgements": ["", 2 + 2 * count, "", ""],
         "errors and offsets in pairs": ["", -2, "", ""],
+        "ids of message sets": [4 * count, 2 + 4 * count, "", ""],
         "a flag instead of replica_id": ["", "", -3, ""],
         "no min_size": ["", "", -4, ""],
         "partitions with offset and fetch size": ["", "", 4 * count - 2 * topics, ""],

@@ -1,7 +1,8 @@
 """Responses of the proposed 0.8 wire format beside their requests, which say what the entries of a response belong to.
 
 A ProduceResponse has no topics and partitions: the proposal demands one entry for each message set of the request, in
-the same order. So a response can only be checked, or understood, together with its request.
+the same order, and a comment an id for each instead. So a response can only be checked, or understood, together with its
+request.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from kipwire.model.errors import KipwireError
 AcksMeaning = Literal["proposal", "comment", "answer"]
 """Meaning of the numbers of required_acks: in the request's text, in a comment, or in the answer to the comment."""
 
+Outcome = Literal["committed", "on too few replicas", "not written", "unknown"]
+"""The four cases of a message set that a producer has to tell from each other."""
+
 _ACKS: dict[str, tuple[int, int | None]] = {"proposal": (0, None), "comment": (-1, 0), "answer": (0, -1)}
 """Values of required_acks, by their meaning: for no acknowledgement, and for all in-sync replicas."""
 _NAMES = {
-    "ProduceRequest": ("", "AfterHello", "WithoutCorrelationId"),
-    "ProduceResponse": ("", "AfterHello", "WithErrorFirst", "WithoutCorrelationId", "WithRequestId"),
+    "ProduceRequest": ("", "AfterHello", "WithSetIds", "WithoutCorrelationId"),
+    "ProduceResponse": ("", "AfterHello", "WithErrorFirst", "WithSetIds", "WithoutCorrelationId", "WithRequestId"),
     "FetchRequest": ("", "AfterHello", "AsDrawn", "WithFlag", "WithoutCorrelationId", "WithoutMinBytes"),
     "FetchResponse": ("", "AfterHello", "WithoutCorrelationId", "WithRequestId"),
 }
@@ -54,12 +58,28 @@ class ProduceResult(NamedTuple):
     acks: int | None
     """Number of replicas that acknowledged it; None in the formats that do not have it."""
 
+    def outcome(self, required: int) -> Outcome:
+        """Say what became of the message set, by the number of replicas that acknowledged it.
+
+        It is unknown where the response has no such number, or has -1 since none was asked for; and where there is no
+        response at all.
+
+        Args:
+            required: the number of replicas that must have it, such as `acks_to_wait_for` gives.
+        """
+        if self.acks is None or self.acks < 0:
+            return "unknown"
+        if not self.acks:
+            return "not written"
+        return "committed" if self.acks >= required else "on too few replicas"
+
 
 def check_response(request: Message, response: Message) -> None:
     """Check that a response has one entry for each message set or partition of its request, in the same order.
 
-    Ids that both have must be equal: the correlation id, and the number of the request. The proposal demands one
-    entry for each of a ProduceResponse alone; that a FetchResponse has "the actual data requested" is read likewise.
+    Ids that both have must be equal: the correlation id, and the number of the request. Message sets with ids may be in
+    any order. The proposal demands one entry for each of a ProduceResponse alone; that a FetchResponse has "the actual
+    data requested" is read likewise.
 
     Args:
         request: a ProduceRequest or FetchRequest of `kipwire.drafts.proposals`, or one of their alternatives such as
@@ -84,7 +104,7 @@ def check_response(request: Message, response: Message) -> None:
 
 
 def produce_results(request: Message, response: Message) -> list[ProduceResult]:
-    """List the results for the message sets of a request, with topic and partition.
+    """List the results for the message sets of a request, with topic and partition, in its order.
 
     Args:
         request: a ProduceRequest of `kipwire.drafts.proposals`, or one of its alternatives, in any version.
@@ -102,13 +122,18 @@ def produce_results(request: Message, response: Message) -> list[ProduceResult]:
         rows = [(pair.error, pair.offset, None) for pair in it.response_data]
     else:
         rows = list(zip(it.errors, it.offsets, getattr(it, "acks", [None] * len(it.errors)), strict=True))
+    if hasattr(it, "set_ids"):
+        by_id = dict(zip(it.set_ids, rows, strict=True))
+        rows = [by_id[one] for one in _set_ids(request)]
     return [
         ProduceResult(topic, partition, error, offset, acks)
         for (topic, partition), (error, offset, acks) in zip(_message_sets(request), rows, strict=True)
     ]
 
 
-def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning = "answer") -> int:
+def acks_to_wait_for(
+    required_acks: int, in_sync: int, *, meaning: AcksMeaning = "answer", at_most_in_sync: bool = False
+) -> int:
     """Count the replicas that must have the messages of a ProduceRequest before the broker answers; 0 for no answer.
 
     The document gives the same number three meanings. In all of them a number above 0 is the number of replicas.
@@ -118,6 +143,8 @@ def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning =
         in_sync: the number of replicas of the partition in sync, including the master.
         meaning: "proposal": 0 is no acknowledgement, the lowest number. "comment": 0 is all replicas in sync, -1 is
             no acknowledgement. "answer": 0 is no acknowledgement, -1 is all replicas in sync, as in Kafka 0.8.
+        at_most_in_sync: True to wait for no more than are in sync, as the answer goes on: others would take until the
+            timeout.
 
     Raises:
         ValueError: the number has no meaning there, or `meaning` is another text.
@@ -132,17 +159,34 @@ def acks_to_wait_for(required_acks: int, in_sync: int, *, meaning: AcksMeaning =
     if required_acks < 1:
         lowest = none if all_in_sync is None else min(none, all_in_sync)
         raise ValueError(f"required_acks {required_acks} has no meaning in the {meaning}; give {lowest} or more")
-    return required_acks
+    return min(required_acks, in_sync) if at_most_in_sync else required_acks
 
 
 def _check_produced(request: Message, response: Message) -> None:
     count = sum(1 for _ in _message_sets(request))
-    for name in ("errors", "offsets", "acks", "response_data"):
+    for name in ("set_ids", "errors", "offsets", "acks", "response_data"):
         entries = getattr(response, name, None)
         if entries is not None and len(entries) != count:
             reason = f"{_count(entries, 'entry', 'entries')}, but the request has {count}"
             reason += f" message set{'s' * (count != 1)}; write one entry for each, in the order of the request"
             raise _mismatch(response, name, reason)
+    if hasattr(response, "set_ids"):
+        _check_ids(request, response, response.set_ids)
+
+
+def _check_ids(request: Message, response: Message, given: Sequence[int]) -> None:
+    if request.NAME != "ProduceRequestWithSetIds":
+        reason = f"{_title(request)} has no ids of message sets; pass the ProduceRequestWithSetIds that it answers"
+        raise _mismatch(response, "set_ids", reason)
+    asked, seen = set(_set_ids(request)), set[int]()
+    if len(asked) < len(given):
+        reason = "two message sets of the request have the same id; give each another one"
+        raise _mismatch(response, "set_ids", reason)
+    for index, one in enumerate(given):
+        if one not in asked or one in seen:
+            what = "which the response has twice" if one in seen else "which no message set of the request has"
+            raise _mismatch(response, f"set_ids[{index}]", f"is {one}, {what}; write the id of each set once")
+        seen.add(one)
 
 
 def _check_fetched(request: Message, response: Message) -> None:
@@ -171,6 +215,13 @@ def _message_sets(request: Any) -> Iterator[tuple[str, int]]:
     for topic in request.data:
         for one in topic.partition_data:
             yield topic.topic, one.partition
+
+
+def _set_ids(request: Any) -> Iterator[int]:
+    """Yield the id of each message set of a ProduceRequestWithSetIds, in its order."""
+    for topic in request.data:
+        for one in topic.partition_data:
+            yield one.set_id
 
 
 def _fetch_topics(request: Any) -> Iterator[tuple[str, list[int]]]:

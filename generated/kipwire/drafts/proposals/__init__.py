@@ -80,6 +80,7 @@ REGISTRY = Registry(
         Entry("NotationExample", "notation_example", "layout", None, 0, 0, 1, None),
         Entry("ProduceRequest", "produce_request", "layout", None, 0, 0, 1, None),
         Entry("ProduceRequestAfterHello", "produce_request_after_hello", "layout", None, 0, 1, 2, None),
+        Entry("ProduceRequestWithSetIds", "produce_request_with_set_ids", "layout", None, 0, 0, 1, None),
         Entry(
             "ProduceRequestWithoutCorrelationId",
             "produce_request_without_correlation_id",
@@ -94,6 +95,7 @@ REGISTRY = Registry(
         Entry("ProduceResponseAfterHello", "produce_response_after_hello", "layout", None, 1, 1, 2, None),
         Entry("ProduceResponseWithErrorFirst", "produce_response_with_error_first", "layout", None, 0, 0, 1, None),
         Entry("ProduceResponseWithRequestId", "produce_response_with_request_id", "layout", None, 0, 0, 1, None),
+        Entry("ProduceResponseWithSetIds", "produce_response_with_set_ids", "layout", None, 0, 0, 1, None),
         Entry(
             "ProduceResponseWithoutCorrelationId",
             "produce_response_without_correlation_id",
