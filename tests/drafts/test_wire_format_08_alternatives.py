@@ -120,13 +120,17 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
         ),
         octets("00000025 0003 0000 00000007 0001 63  # size 37, request_type_id 3, version_id 0, correlation_id 7")
         + ACKS
-        + octets("""
+        + octets(
+            """
             0001 0001 74                          # data: 1 topic: "t"
             0001 00000002 00000102 00000002 aabb  # partition_data: 1 partition: 2, set_id 258, messages: 2 bytes
-        """),
+        """
+        ),
     ),
     "ProduceResponse with ids of message sets": (
-        produced_set_ids_v0.ProduceResponseWithSetIds(correlation_id=7, error=6, set_ids=[258], errors=[3], offsets=[5]),
+        produced_set_ids_v0.ProduceResponseWithSetIds(
+            correlation_id=7, error=6, set_ids=[258], errors=[3], offsets=[5]
+        ),
         octets("""
             0000001c 00000007 0000 0006  # size 28, correlation_id 7, version_id 0, error 6
             0001 00000102                # set_ids: 1: 258

@@ -1,8 +1,8 @@
 """Responses of the proposed 0.8 wire format beside their requests, which say what the entries of a response belong to.
 
 A ProduceResponse has no topics and partitions: the proposal demands one entry for each message set of the request, in
-the same order, and a comment an id for each instead. So a response can only be checked, or understood, together with its
-request.
+the same order, and a comment an id for each instead. So a response can only be checked, or understood, together with
+its request.
 """
 
 from __future__ import annotations

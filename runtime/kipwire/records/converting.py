@@ -301,7 +301,7 @@ def runs(
     run: list[RecordBatch] = []
     number = 0
     for at, batch in enumerate(batches):
-        if run and not (batch.magic <= messages_until and _may_follow(run, batch, most_offsets)):
+        if run and not (batch.magic <= messages_until and may_follow(run, batch, most_offsets)):
             yield number, run
             number, run = at, []
         run.append(batch)
@@ -309,7 +309,7 @@ def runs(
         yield number, run
 
 
-def _may_follow(run: list[RecordBatch], batch: RecordBatch, most_offsets: int) -> bool:
+def may_follow(run: list[RecordBatch], batch: RecordBatch, most_offsets: int) -> bool:
     """True if a plain message can be in one batch with the messages before it."""
     first, last = run[0], run[-1]
     return (

@@ -196,7 +196,7 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
 
 
 def formats_of(magic_2: MagicTwo) -> tuple[Format, ...]:
-    """Return the formats by magic, of which that of magic 2 has to be named.
+    """Return the formats by magic. Magic 2 has several, so its format has to be named.
 
     Raises:
         ValueError: `magic_2` is another text.

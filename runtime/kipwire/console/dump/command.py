@@ -71,6 +71,9 @@ class DecodeAs(StrEnum):
 )
 @click.option("--records", "-r", is_flag=True, help="Show the records under each batch.")
 @click.option("--summary", "-s", is_flag=True, help="Show one line for each log file or partition.")
+@click.option(
+    "--space", is_flag=True, help="With --summary: by topic, the bytes beyond keys and values, also in other formats."
+)
 @format_option
 @click.option("--follow", "-F", is_flag=True, help="Go on with what is added to logs, until Ctrl-C.")
 @click.option(
@@ -109,6 +112,7 @@ def dump(
     names: Sequence[str],
     records: bool,
     summary: bool,
+    space: bool,
     format_: Format,
     follow: bool,
     from_offset: int | None,
@@ -129,6 +133,8 @@ def dump(
         fail("--records cannot be used with --summary")
     if follow and summary:
         fail("--summary cannot be used with --follow, which has no end")
+    if space and (not summary or magic_2 is not MagicTwoOption.KAFKA):
+        fail("--space needs --summary, and batches of Kafka")
     if (value or record_key) and not records:
         fail("--value and --record-key need --records")
     if committed and brokers is None:
@@ -167,7 +173,7 @@ def dump(
     for line in inputs.failed:  # before what is long, and with --follow has no end
         report_failure(line)
     lines = (JsonLines if format_ is Format.JSON else TextLines)(decoders, magic_2.value)
-    options = DumpOptions(bounds if bounds != Bounds() else None, records, summary, magic_2.value)
+    options = DumpOptions(bounds if bounds != Bounds() else None, records, summary, magic_2.value, space)
     logs = LogDump(lines, out, options)
     errors = 0
     try:
@@ -177,6 +183,7 @@ def dump(
             else:
                 errors = _captures_and_others(inputs, format_, out, bounds, ports)
                 _logs(inputs, logs, type_, is_followed=follow)
+            logs.end()
         out.flush()
     except (BrokenPipeError, OutputClosedError):
         discard_output()

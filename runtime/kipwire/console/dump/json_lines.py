@@ -20,6 +20,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.reading import MagicTwo
 from kipwire.records.record_batches import created_timestamps
+from kipwire.records.space import Space
 
 Make = Callable[[RecordBatch, Record], tuple[str, str]]
 """Makes the key and the value of a record, and the end of its line."""
@@ -129,6 +130,10 @@ class JsonLines:
     def summary(self, log: Log, summary: Summary) -> str:
         """Format a file as one object, instead of its batches."""
         return _line({"type": "file", **_of_log(log), **summary.plain()})
+
+    def space(self, topic: str | None, space: Space) -> str:
+        """Format the bytes of a topic's records as one object."""
+        return _line({"type": "space", "topic": topic, **vars(space)})
 
     def _content(self, batch: RecordBatch, record: Record) -> tuple[str, str]:
         """Format the key and the value of a record of a control batch or an internal topic, and the end of the line."""

@@ -9,7 +9,7 @@ order. Records are made into lines some at a time: a batch may have a million.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kipwire.console.dump.log_files import Log, LogFile
@@ -19,6 +19,7 @@ from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail
 from kipwire.records.reading import MagicTwo
+from kipwire.records.space import Space, SpaceCounter
 from kipwire.tools.text import count_of, print_err
 
 _AT_ONCE = 1024
@@ -34,6 +35,7 @@ class Lines(Protocol):
     def records(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]: ...
     def damage(self, log: Log, damage: Damage) -> str: ...
     def summary(self, log: Log, summary: Summary) -> str: ...
+    def space(self, topic: str | None, space: Space) -> str: ...
 
 
 Item = RecordBatch | Damage | Tail
@@ -51,6 +53,8 @@ class DumpOptions:
     """True if there is one line for each file instead."""
     magic_2: MagicTwo = "kafka"
     """Format of batches with magic 2."""
+    space: bool = False
+    """True if summaries are followed by the bytes beyond keys and values, by topic."""
 
 
 @dataclass
@@ -62,6 +66,8 @@ class LogDump:
     options: DumpOptions
     errors: int = 0
     """Number of errors so far."""
+    spaces: dict[str | None, Space] = field(default_factory=dict)
+    """Space of the records so far, by topic; None for logs whose folder does not name one."""
     _shown: Log | None = None
     """Log of the last lines."""
 
@@ -134,7 +140,7 @@ class LogDump:
             self._report_records(log, batch, errors)
 
     def _summary(self, log: Log, items: Iterable[Item], size: int | None) -> tuple[int, Tail | None]:
-        summary = Summary(size or 0)
+        summary, counter = Summary(size or 0), SpaceCounter()
         position, tail, seen = 0, None, 0
         for item in items:
             if isinstance(item, Tail):
@@ -146,6 +152,8 @@ class LogDump:
                 seen += batch.size
                 try:
                     summary.add(batch, has_offsets=batch is item)
+                    if self.options.space:
+                        counter.add(batch)
                 except DecodeError as error:
                     summary.errors += 1
                     self._report(log, self._damage(log, batch, error))
@@ -155,7 +163,13 @@ class LogDump:
         if size is None:
             summary.size = position + (tail.size if tail is not None else 0) if log.has_positions else seen
         self.out.write(self.lines.summary(log, summary))
+        self.spaces[log.topic] = self.spaces.get(log.topic, Space()) + counter.space
         return position, tail
+
+    def end(self) -> None:
+        """Write what is known once all logs were read."""
+        if self.options.space:
+            self.out.write("".join(self.lines.space(*one) for one in self.spaces.items()))
 
     def _damage(self, log: Log, batch: RecordBatch, error: DecodeError) -> Damage:
         damage = damage_of(error, batch.position)

@@ -15,6 +15,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header
 from kipwire.records.reading import MagicTwo
+from kipwire.records.space import Space
 from kipwire.tools.text import count_of, printable_line
 from kipwire.tools.times import NONE, moment_text
 
@@ -99,6 +100,15 @@ class TextLines:
         if summary.errors:
             parts.append(count_of(summary.errors, "error"))
         return f"{log.name}: {', '.join(parts)}\n"
+
+    def space(self, topic: str | None, space: Space) -> str:
+        """Format the bytes of a topic's records as one line."""
+        beyond = ", ".join(f"{name} {size:,}" for name, size in space.beyond.items())
+        headers = f", {space.headers:,} of headers" if space.headers else ""
+        return (
+            f"{topic or 'logs of no topic'}: {count_of(space.records, 'record')}, "
+            f"{count_of(space.contents, 'byte')} of keys and values{headers}; beyond them, not compressed: {beyond}\n"
+        )
 
     def _decode_values(self, batch: RecordBatch, records: list[Record]) -> tuple[str, int]:
         lines, errors = [], 0

@@ -46,6 +46,7 @@ _OF_BYTES = range(-128, 128)
 """The attributes of magic 0 and 1, which have one byte."""
 _OTHERS = {
     "file": "a summary has no records; dump with --records instead of --summary",
+    "space": "a summary has no records; dump with --records instead of --summary",
     "frame": "a frame of a capture is not of a log; dump segments, or topics with --brokers",
 }
 """Types of lines of other dumps, and what to do."""
