@@ -170,8 +170,8 @@ def _check_produced(request: Message, response: Message) -> None:
             reason = f"{_count(entries, 'entry', 'entries')}, but the request has {count}"
             reason += f" message set{'s' * (count != 1)}; write one entry for each, in the order of the request"
             raise _mismatch(response, name, reason)
-    if hasattr(response, "set_ids"):
-        _check_ids(request, response, response.set_ids)
+    if (given := getattr(response, "set_ids", None)) is not None:
+        _check_ids(request, response, given)
 
 
 def _check_ids(request: Message, response: Message, given: Sequence[int]) -> None:
