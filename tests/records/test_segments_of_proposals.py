@@ -150,7 +150,7 @@ def test_a_set_without_messages_has_the_offsets_of_its_head() -> None:
     for batch in read_batches(data, magic_2="kip-98 draft"):
         assert order.placed(batch, 0) is batch
     found = list(read_part(io.BytesIO(data), "x", grows=False, bounds=Bounds(6, 7), magic_2="kip-98 draft"))
-    assert [one.position for one in found] == [0]
+    assert [placed(one).position for one in found] == [0]
 
 
 def test_compressed_messages_are_put_in_their_place_without_being_decompressed() -> None:
