@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ def test_an_encoding_of_another_type_is_an_error(type_: str, tmp_path: Path) -> 
     [
         ("0+", {"0": "fixed32", "2+": "packed32"}),
         ("0+", {"0-1": "fixed32"}),
+        ("0-2", {"0-1": "fixed32"}),
         ("1+", {"0+": "fixed32"}),
         ("0-2", {"0+": "fixed32"}),
         ("0+", {"1+": "fixed32"}),
@@ -63,6 +65,17 @@ def test_encodings_for_other_versions_than_the_fields_are_an_error(
 ) -> None:
     assert rules_broken(tmp_path, field("int32", encoding, versions)) == ["encoding-coverage"]
     assert is_generation_error(field("int32", encoding, versions), tmp_path)
+
+
+def test_encodings_are_accepted_for_just_the_versions_of_the_field(tmp_path: Path) -> None:
+    ranges = {"0": {0}, "1": {1}, "0-1": {0, 1}, "1-2": {1, 2}, "0-2": {0, 1, 2}, "1+": {1, 2, 3}, "2+": {2, 3}}
+    parts = [*((one,) for one in ranges), *itertools.combinations(ranges, 2)]
+    for versions, encoded in itertools.product(("0-2", "1+"), parts):
+        found = rules_broken(tmp_path, field("int32", dict.fromkeys(encoded, "packed32"), versions))
+        covered = set().union(*map(ranges.__getitem__, encoded))
+        is_twice = sum(len(ranges[one]) for one in encoded) > len(covered)
+        broken = {"encoding-overlap": is_twice, "encoding-coverage": covered != ranges[versions]}
+        assert set(found) == {rule for rule, is_broken in broken.items() if is_broken}, (versions, encoded)
 
 
 @pytest.mark.parametrize("encoding", [{"0-2": "fixed32", "2+": "packed32"}, {"0+": "fixed32", "1-2": "fixed32"}])
