@@ -104,6 +104,8 @@ class MessageSpec:
     latest_version_unstable: bool = False
     closed_tagged_versions: bool = False
     """True if the tagged versions of a field may have an end."""
+    extensible_tagged_versions: bool = False
+    """True if they may later begin in an earlier version: readers keep a tag that is not of their version."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields of the message itself, never to be used again (KIP-482)."""
 

@@ -129,6 +129,7 @@ class _Parser:
             listeners=() if retired else _listeners(obj),
             latest_version_unstable=not retired and obj.flag("latestVersionUnstable"),
             closed_tagged_versions=obj.flag("closedTaggedVersions"),
+            extensible_tagged_versions=obj.flag("extensibleTaggedVersions"),
             reserved_tags=obj.integers("reservedTags"),
         )
         as_struct = StructSpec(

@@ -232,9 +232,10 @@ class WireStruct:
     items: tuple[WireField, ...]
     """Fields in the order of the spec, including tagged ones; bits are within their integers."""
     declared_tags: tuple[int, ...]
-    """The tags that any version has fields for, ascending.
+    """The tags that no unknown field can have, ascending: those that any version has fields for.
 
-    A reader needs the tags of other versions, too: as in Kafka, one is a mistake, not an unknown field to keep."""
+    As in Kafka, a tag of other versions is a mistake, not an unknown field to keep. With `extensibleTaggedVersions` it
+    is one to keep, and only the tags of this version are here."""
     is_bounded: bool
     """True if a bound determines the end of its bytes, as in record formats; else the fields alone do."""
 
@@ -341,7 +342,13 @@ def _struct(spec: MessageSpec, version: int, struct: StructSpec | MessageSpec, e
         about=struct.about,
         flexible=version in spec.flexible_versions and not spec.is_layout,
         items=tuple(_items(spec, version, present, by_name)),
-        declared_tags=tuple(sorted(field.tag for field in struct.fields if field.tag is not None)),
+        declared_tags=tuple(
+            sorted(
+                field.tag
+                for field in struct.fields
+                if field.tag is not None and (version in field.tagged_versions or not spec.extensible_tagged_versions)
+            )
+        ),
         is_bounded=spec.is_layout,
     )
 

@@ -63,7 +63,7 @@ def convert(
 
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
-    other version is flexible. A message that already has that version is returned as it is.
+    other version is flexible, and read if it knows them. A message that already has that version is returned as it is.
 
     Args:
         message: in any version.
@@ -315,10 +315,28 @@ class _Conversion(Visitor):
     def unknown(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> None:
         self.path.append("unknown_tagged_fields")
         if target.FLEXIBLE:
-            result.unknown_tagged_fields = dict(fields) if isinstance(fields, dict) else fields
+            result.unknown_tagged_fields = self.known(fields, target, result) if isinstance(fields, dict) else fields
         else:
             self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
         self.path.pop()
+
+    def known(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> dict[int, bytes]:
+        """Read the fields that the other version knows, and return the rest (see `extensibleTaggedVersions`)."""
+        rest = dict(fields)
+        for field in target.ATTRIBUTES:
+            if field.tag in rest:
+                data = rest.pop(field.tag)
+                is_field = f"tag {field.tag} is {field.name} in version {self.message.VERSION}"
+                if not field.is_default(_value(field, result)):
+                    self.lose(f"{is_field}, which has a value already")
+                    continue
+                try:
+                    is_read = result._read_tagged_field(field.tag, data, 0) == len(data)
+                except Exception:  # as when a message is decoded
+                    is_read = False
+                if not is_read:
+                    self.lose(f"{is_field}, and its bytes are no value of that field")
+        return rest
 
     def field(self, other: Field, value: Any) -> Any:
         if value is None:

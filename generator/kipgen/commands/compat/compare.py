@@ -99,7 +99,8 @@ def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
             spots = Spot(new.location, "flexibleVersions"), Spot(old.location, "flexibleVersions")
             yield Change("flexible-versions-changed", new.name, text, *spots, frozenset({version}))
         items = wire_items(resolve(old, version)), wire_items(resolve(aligned, version))
-        yield from compare_items(Pair(new.name, *owners, version), *items)
+        pair = Pair(new.name, *owners, version, keeps_other_tags=old.extensible_tagged_versions)
+        yield from compare_items(pair, *items)
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,8 @@ class Pair:
     version: int
     is_left_out: bool = False
     """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
+    keeps_other_tags: bool = False
+    """True if peers of the old revision keep a tag that they know from other versions alone."""
 
     def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
         """Make a change of one of the fields."""
@@ -271,7 +274,7 @@ def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> 
             continue
         if name in before and name in after:
             yield from _compare_item(pair, before[name], after[name], seen)
-        else:
+        elif name in before or not pair.keeps_other_tags:
             text = f"taggedVersions {was.tagged_versions} became {now.tagged_versions}"
             spots = Spot(was.location, "taggedVersions"), Spot(now.location, "taggedVersions")
             yield pair.change("tagged-versions-changed", name, text, *spots)
@@ -406,7 +409,7 @@ def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
     # A tagged struct is left out where all its fields have their defaults, so these are part of what peers agree on.
     is_default = new.type is not None and new.type.is_struct and new.spec.default is not None
     is_left_out = is_default and (new.tag is not None or pair.is_left_out)
-    return Pair(path, _owner(old), _owner(new), pair.version, is_left_out)
+    return replace(pair, path=path, old=_owner(old), new=_owner(new), is_left_out=is_left_out)
 
 
 def _owner(item: WireItem) -> Owner:

@@ -191,7 +191,8 @@ ALL = (
     ),
     _wire(
         "tagged-versions-changed",
-        summary="A tag keeps the released versions in which it is valid.",
+        summary="A tag keeps the released versions in which it is valid. Where the released spec has "
+        "extensibleTaggedVersions, it may get more.",
         breaks="a strict reader rejects a tag that it knows only from other versions",
         instead="restore taggedVersions; for more versions, add a field with a tag of its own",
         good=change(spec(tagged_field(versions="2+")), spec(tagged_field(versions="2+"), valid="0-4")),

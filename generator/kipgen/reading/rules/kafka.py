@@ -82,6 +82,18 @@ def kafka_closed_tagged_versions(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
+    summary="Kafka's generator does not support extensibleTaggedVersions: its readers refuse a tag of other versions.",
+    good=spec(tagged_field()),
+    bad=spec(tagged_field(), more='"extensibleTaggedVersions": true'),
+    severity=None,
+)
+def kafka_extensible_tagged_versions(draft: Draft) -> Iterator[Finding]:
+    if "extensibleTaggedVersions" in draft.part.given:
+        text = "Kafka's generator rejects extensibleTaggedVersions; leave it out: Kafka's readers refuse such tags"
+        yield Finding(draft.part, text, "extensibleTaggedVersions")
+
+
+@draft_rule(
     summary="Kafka's generator does not support $schema, which is for editors.",
     good=spec(ALPHA),
     bad=spec(ALPHA, more='"$schema": "message-spec.schema.json"'),

@@ -6,8 +6,9 @@ warnings, and errors under `--kafka`. The other way round, the KIP lets tagged v
 There the stricter one holds, unless the message has `closedTaggedVersions`: peers that know the tag no longer get the
 field.
 
-A tag belongs to its struct, in all versions together. A reader takes the tag of another version for a mistake, not for
-an unknown field, as Kafka's readers do; so two fields of versions that do not meet cannot share a tag either.
+A tag belongs to its struct, in all versions together: two fields of versions that do not meet cannot share one. A
+reader takes the tag of another version for a mistake, as Kafka's readers do. Where the message has
+`extensibleTaggedVersions`, it is an unknown one to keep, as in the KIP.
 
 What is fixed for ever is in `language.tagged_forms`, for this module and for `commands.compat`, which finds what a
 single spec cannot show: a tag that is gone and comes back as another field.
