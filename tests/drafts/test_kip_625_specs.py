@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from kipgen.package.generate import find_changes
-from kipgen.reading.check import read_files
-from kipgen.reading.rules.examples import field_of, spec
+from kipgen.reading.check import read_files, read_folder
+from kipgen.reading.rules.examples import enum, field_of, spec
+from kipwire.codec import wire
 from kipwire.drafts import proposals
 from kipwire.drafts.proposals.encoded_metadata import v9, v11
 from kipwire.model.types import ENCODINGS
 from tests.support.places import ROOT
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import compare_texts
-from tests.support.subjects.rule_checks import read_field, rules_broken
+from tests.support.subjects.rule_checks import check_text, read_field, rules_broken
 
 
 def field(type_: str, encoding: object, versions: str = "0+") -> str:
@@ -93,6 +94,52 @@ def test_the_names_are_nine_and_any_other_is_an_error(tmp_path: Path) -> None:
         assert rules_broken(tmp_path, field("int64", other)) == ["encoding-name"]
         assert is_generation_error(field("int64", other), tmp_path)
     assert rules_broken(tmp_path, field("int32", {"0-9": "fixed32", "10+": "unsigned32"})) == ["encoding-name"]
+
+
+@pytest.mark.parametrize(
+    ("bits", "number"),
+    [(16, -1), (16, -(1 << 15)), (32, -64), (32, -65), (32, -(1 << 31)), (64, -1), (64, -8193), (64, -(1 << 63))],
+)
+def test_a_negative_number_as_an_unsigned_varint_is_a_warning_with_its_bytes(
+    bits: int, number: int, tmp_path: Path
+) -> None:
+    text = spec(field_of(f"int{bits}", default=str(number), encoding=f"upacked{bits}"))
+    (problem,) = check_text(tmp_path, text).problems
+    sizes = {"packed": len(wire.write_packed(number, bits)), "fixed": bits // 8}
+    best = min(sizes, key=sizes.__getitem__)
+    most = len(wire.write_upacked(number, bits))
+    assert f"upacked{bits} takes {most} bytes and {best}{bits} takes {sizes[best]};" in problem.text
+    assert (problem.rule, problem.severity) == ("unsigned-default", "warning")
+
+
+def test_the_warning_is_about_the_newest_version_and_negative_numbers(tmp_path: Path) -> None:
+    for default, encoding, versions, found in (
+        ("-1", "upacked32", "0+", ["unsigned-default"]),
+        ("0", "upacked32", "0+", []),
+        ("-1", "packed32", "0+", []),
+        ("-1", {"0-2": "upacked32", "3+": "fixed32"}, "0+", []),
+        ("-1", {"0-2": "fixed32", "3+": "upacked32"}, "0+", ["unsigned-default"]),
+        ("-1", {"0-3": "fixed32", "4+": "upacked32"}, "0+", []),  # version 3 is the last
+        ("-1", {"0": "fixed32", "1-2": "upacked32"}, "0-2", ["unsigned-default"]),
+    ):
+        text = spec(field_of("int32", versions=versions, default=default, encoding=encoding))
+        assert rules_broken(tmp_path, text) == found, (default, encoding)
+
+
+def test_the_warning_is_about_negative_numbers_of_enums_too(tmp_path: Path) -> None:
+    row = '{"value": %d, "name": "A", "about": "An a."}'
+    (tmp_path / "Minus.enum.json").write_text(enum(row % -1, name="Minus"))
+    (tmp_path / "Plus.enum.json").write_text(enum(row % 0, name="Plus"))
+    cases: list[tuple[str, str, dict[str, Any], list[str]]] = [
+        ("int16", "Minus", {"encoding": "upacked16"}, ["unsigned-enum"]),
+        ("[]int16", "Minus", {"elementEncoding": "upacked16"}, ["unsigned-enum"]),
+        ("int16", "Minus", {"encoding": {"0-2": "upacked16", "3+": "packed16"}}, []),
+        ("int16", "Minus", {}, []),
+        ("int16", "Plus", {"encoding": "upacked16"}, []),
+    ]
+    for type_, name, encoding, found in cases:
+        (tmp_path / "Probe.json").write_text(spec(field_of(type_, enum=name, **encoding)))
+        assert [problem.rule for problem in read_folder(tmp_path)[1]] == found, (type_, name, encoding)
 
 
 def test_fixed_of_the_types_own_width_is_the_default(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ The KIP makes four things errors: another type, a name that is not one of nine, 
 not exactly the field's versions. What it leaves open is decided here: an encoding wider than its type is an error,
 since a reader could meet a value that the type does not hold. A narrower one is the KIP's way to widen a field. A
 default that does not fit it is an error of `rules.defaults`.
+
+A negative number may be an unsigned varint, and has as many bytes as the largest number then, as the KIP notes. Where
+a spec says that there are negative numbers, the encoding of the newest version gets a warning; earlier ones stay.
 """
 
 from __future__ import annotations
@@ -11,11 +14,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from kipgen.language.types import encoding_property
+from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.reading.draft import Draft, FieldDraft
-from kipgen.reading.rules.examples import field_of, spec
-from kipgen.reading.rules.rule import Finding, field_rule
+from kipgen.reading.rules.examples import enum, field_of, spec
+from kipgen.reading.rules.rule import Finding, Folder, field_rule, folder_rule
 
 
 @field_rule(
@@ -100,6 +103,69 @@ def encoding_coverage(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if due <= versions.highest:
         text = f"version {due} of the field's versions {versions} has no encoding; add it"
         yield Finding(field.part, text, encoding_property(field.spec.type))
+
+
+@field_rule(
+    needs=("type", "encoding", "elementEncoding", "default", "versions"),
+    message=("validVersions",),
+    summary="A field whose default is negative is no unsigned varint, which takes most bytes for it (KIP-625).",
+    good=spec(field_of("int32", default="-1", encoding={"0-2": "upacked32", "3+": "packed32"})),
+    bad=spec(field_of("int32", default="-1", encoding="upacked32")),
+    severity="warning",
+    kafka=None,
+)
+def unsigned_default(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
+    default, encoding = field.spec.default, _unsigned(field, draft)
+    if encoding is not None and isinstance(default, int) and default < 0:
+        yield Finding(field.part, f"the default is {default}, for which {_costs(encoding, default)}", "encoding")
+
+
+_MINUS = '{"value": -1, "name": "UNKNOWN", "about": "Nobody looked."}'
+_NONE = '{"value": 0, "name": "NONE", "about": "No light."}'
+
+
+@folder_rule(
+    summary="A field whose enum has negative numbers is no unsigned varint, which takes most bytes for them (KIP-625).",
+    good=(spec(field_of("int16", enum="Light", encoding="packed16")), enum(_MINUS, _NONE)),
+    bad=(spec(field_of("int16", enum="Light", encoding="upacked16")), enum(_MINUS, _NONE)),
+    severity="warning",
+    kafka=None,
+)
+def unsigned_enum(folder: Folder) -> Iterator[Finding]:
+    lowest = {one.spec.name: min((value.number for value in one.spec.values), default=0) for one in folder.enums}
+    for draft in folder.messages:
+        for field in draft.fields:
+            number = lowest.get(field.spec.enum or "", 0)
+            if number >= 0 or field.spec.enum_bits or not field.part.broken.isdisjoint(_READ):
+                continue
+            encoding = None if "validVersions" in draft.part.broken else _unsigned(field, draft)
+            if encoding is not None:
+                text = f"{field.spec.enum} has {number}, for which {_costs(encoding, number)}"
+                yield Finding(field.part, text, encoding_property(field.spec.type))
+
+
+_READ = ("type", "encoding", "elementEncoding", "versions", "enum", "enumBits")
+
+
+def _unsigned(field: FieldDraft, draft: Draft) -> Encoding | None:
+    """Return the encoding of a field in its newest version, if it is an unsigned varint."""
+    newest = draft.message.valid_versions.intersect(field.spec.versions)
+    found = (one for versions, one in field.spec.encodings if not newest.is_empty and newest.highest in versions)
+    encoding = next(found, None) if field.spec.type.is_encodable else None
+    return encoding if encoding is not None and encoding.scheme == "upacked" else None
+
+
+def _costs(encoding: Encoding, number: int) -> str:
+    """Compare the bytes of a negative number with those of the shortest other encoding."""
+    signed, fixed = _groups((-2 * number - 1).bit_length()), encoding.bits // 8
+    scheme, least = ("packed", signed) if signed <= fixed else ("fixed", fixed)
+    right = f"{scheme}{encoding.bits} takes {least}; write it, with a new version if this one is released"
+    return f"{encoding} takes {_groups(encoding.bits)} bytes and {right}"
+
+
+def _groups(bits: int) -> int:
+    """Count the bytes of a varint."""
+    return -(-bits // 7)
 
 
 def _beyond(range_: Versions, whole: Versions) -> Versions:
