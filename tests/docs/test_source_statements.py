@@ -84,3 +84,10 @@ def test_rows_are_numbered_without_gaps(page: Path) -> None:
     numbers = [row.number for row in rows(page)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) > 25
+
+
+def test_the_table_of_all_documents_counts_their_rows(page: Path) -> None:
+    built = [row.built for row in rows(page)]
+    parts = [sum(one.startswith(start) for one in built) for start in ("`", "partly: ", "not built")]
+    line = next(line for line in (page.parent / "README.md").read_text().splitlines() if f"]({page.name}) |" in line)
+    assert [int(cell) for cell in line.split("|")[-5:-1]] == [len(built), *parts]

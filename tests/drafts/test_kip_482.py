@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import uuid
 from pathlib import Path
@@ -20,7 +21,7 @@ from kipwire.drafts import proposals
 from kipwire.drafts.proposals.foo_request import v9 as foo_request
 from kipwire.drafts.proposals.foo_response import v9 as foo_response
 from tests.support.hex_tables import raw
-from tests.support.places import ROOT
+from tests.support.places import GOLDEN, ROOT
 from tests.support.spec_package import classes_of
 from tests.support.subjects.compat_changes import compare_texts, write_revisions
 from tests.support.subjects.rule_checks import read_message, rules_broken
@@ -71,8 +72,8 @@ def is_written_and_read(message: Any, data: str) -> None:
 def test_a_version_is_a_15_bit_number(tmp_path: Path) -> None:
     cls = classes_of(spec(field_of("int8"), valid="32766"), "kip_482_highest", tmp_path)[32766]
     assert (cls.VERSION, cls(alpha=1).encode()) == (32766, raw("01 00"))
-    for beyond in ("32767", "32768"):
-        assert rules_broken(tmp_path, spec(valid=beyond)) != []
+    for beyond, rule in (("32767", "valid-versions-closed"), ("32768", "version-syntax"), ("65535", "version-syntax")):
+        assert rules_broken(tmp_path, spec(valid=beyond)) == [rule]
 
 
 def test_a_tag_is_a_31_bit_number(tags: dict[int, Any], tmp_path: Path) -> None:
@@ -81,11 +82,33 @@ def test_a_tag_is_a_31_bit_number(tags: dict[int, Any], tmp_path: Path) -> None:
         assert rules_broken(tmp_path, spec(field_of("int32", versions="2+", taggedVersions="2+", tag=tag))) == broken
     with pytest.raises(DecodeError):
         tags[1].decode(raw("00 01 01 80 80 80 80 08 00"))
+    for tag in (2**31, 2**32 - 1):
+        message = tags[1]()
+        message.unknown_tagged_fields = {tag: b""}
+        with pytest.raises(EncodeError, match="a tag must be a number from 0 to 2147483647"):
+            message.encode()
 
 
-def test_a_tagged_field_that_is_absent_takes_no_space(tags: dict[int, Any]) -> None:
+def test_a_tagged_field_that_is_absent_takes_no_space(tags: dict[int, Any], tmp_path: Path) -> None:
     is_written_and_read(tags[1](plain=7), "07 01 00")
     assert tags[1].decode(raw("07 01 00")).wide == 0
+    text = field_of("string", versions="1+", tag=0, nullableVersions="1+", default="null")
+    nullable = classes_of(spec(text, valid="0-1", flexible="1+"), "kip_482_null", tmp_path)[1]
+    is_written_and_read(nullable(), "00")
+    is_written_and_read(nullable(alpha=""), "01 00 01 01")
+
+
+def test_a_field_that_is_always_sent_takes_more_bytes_as_a_tagged_one(tmp_path: Path) -> None:
+    types = {"flag": "bool", "small": "int8", "large": "int64", "text": "string", "numbers": "[]int8"}
+    values = {"flag": True, "small": 5, "large": 5, "text": "a", "numbers": [5]}
+    plain = [field_of(type_, name.title(), "1+") for name, type_ in types.items()]
+    tagged = [field_of(type_, name.title(), "1+", tag=tag) for tag, (name, type_) in enumerate(types.items())]
+    always, optional = (
+        classes_of(spec(*fields, valid="1", flexible="1+"), name, tmp_path)[1]
+        for name, fields in (("kip_482_always", plain), ("kip_482_optional", tagged))
+    )
+    assert optional(**values).encoded_size() - always(**values).encoded_size() == 2 * len(types)
+    assert (always().encoded_size(), optional().encoded_size()) == (13, 1)
 
 
 def test_a_receiver_skips_a_tagged_field_that_it_does_not_know(tags: dict[int, Any]) -> None:
@@ -162,6 +185,9 @@ def test_a_length_of_five_bytes_is_read_up_to_31_bits(letters: dict[int, Any]) -
     for size, reason in sizes.items():
         with pytest.raises(DecodeError, match=reason):
             letters[1].decode(raw(f"01 01 {size} 00"))
+    for tag_and_size in ("80 80 80 80 08 00", "00 80 80 80 80 10"):
+        with pytest.raises(DecodeError):
+            letters[1].decode(raw(f"01 01 01 01 01 01 01 {tag_and_size}"))
 
 
 def test_a_string_of_more_than_32767_bytes_is_refused_and_bytes_are_not(letters: dict[int, Any]) -> None:
@@ -373,6 +399,11 @@ def test_an_unsigned_varint_has_groups_of_seven_bits_the_lowest_first(
     message = letters[1]()
     message.unknown_tagged_fields = {number: b""}
     is_written_and_read(message, f"01 01 01 01 01 01 01 {data} 00")
+    *groups, last = raw(data)
+    if len(groups) < 4:
+        longer = bytes([*groups, last | 0x80, 0]).hex()
+        with pytest.raises(DecodeError):
+            letters[1].decode(raw(f"01 01 01 01 01 01 01 {longer} 00"))
 
 
 def test_an_unsigned_varint_is_never_longer_than_a_signed_one_for_positive_numbers() -> None:
@@ -388,6 +419,14 @@ def test_a_negative_number_is_not_an_unsigned_varint(letters: dict[int, Any]) ->
         message.encode()
     with pytest.raises(DecodeError):
         letters[1].decode(raw("01 01 01 01 01 01 01 ff ff ff ff 0f 00"))
+
+
+def test_every_api_has_a_flexible_version_but_those_that_kafka_left_out() -> None:
+    apis = json.loads((GOLDEN / "header-versions.json").read_text())
+    newest = {api["name"]: (api["apiKey"], api["highestSupportedVersion"]) for api in apis if api["hasValidVersion"]}
+    flexible = {name for name, api in newest.items() if kafka_messages.request_header_version(*api) == 2}
+    assert newest.keys() - flexible == {"OffsetDelete", "SaslHandshake"}
+    assert {name for name in flexible if kafka_messages.response_header_version(*newest[name]) == 0} == {"ApiVersions"}
 
 
 def test_requests_and_responses_without_tagged_fields_end_with_a_zero_byte() -> None:

@@ -181,6 +181,18 @@ def test_plain_contents_have_the_derived_sizes() -> None:
     }
 
 
+def test_most_of_a_metadata_response_is_partition_data_so_that_it_shrinks_with_it() -> None:
+    sizes = {version: (kip625.plain(version).encoded_size(), size_without_partitions(version)) for version in (9, 11)}
+    assert all(rest < 0.05 * whole for whole, rest in sizes.values())
+    assert sizes[11][0] < 0.4 * sizes[9][0]
+
+
+def size_without_partitions(version: int) -> int:
+    message = kip625.plain(version)
+    message.topics[0].partitions = []
+    return int(message.encoded_size())
+
+
 def test_worst_contents_have_the_derived_sizes() -> None:
     assert kip625.worst(kip625.PARTITIONS_SIGNED, everywhere=False).encoded_size() == 4271
     assert kip625.worst(kip625.ALL_SIGNED, everywhere=True).encoded_size() == 4280
