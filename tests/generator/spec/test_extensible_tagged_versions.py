@@ -67,9 +67,10 @@ def test_it_is_a_value_again_in_the_version_that_knows_it(older: dict[int, Any],
 
 def test_what_is_no_value_of_the_field_is_not_lost(older: dict[int, Any]) -> None:
     message = older[4]()
-    message.unknown_tagged_fields = {0: b"\0\0\1", 9: b"x"}
-    with pytest.raises(ConversionError, match="tag 0 is alpha in version 5, and its bytes are no value of that field"):
-        convert(message, 5)
+    for data in (b"", b"\0\0\1", b"\0\0\0\1\0"):
+        message.unknown_tagged_fields = {0: data, 9: b"x"}
+        with pytest.raises(ConversionError, match="tag 0 is alpha in version 5, and its bytes are no value of that"):
+            convert(message, 5)
     with pytest.raises(ConversionError, match="tag 0 is alpha in version 5, which has a value already"):
         build(older[5], {"alpha": 1, "unknown_tagged_fields": {0: b"\0\0\0\2"}})
 
