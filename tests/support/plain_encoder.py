@@ -26,7 +26,7 @@ def bool8(value: bool) -> Written:
 
 
 def uvarint(value: int, bits: int = 32) -> Written:
-    """Write groups of seven bits, the lowest first; negative numbers as those of so many bits without a sign."""
+    """Write groups of seven bits, the lowest first; a negative number as its pattern of so many bits."""
     rest, data = value % (1 << bits), b""
     while rest > 0x7F:
         data += bytes([rest & 0x7F | 0x80])

@@ -259,7 +259,7 @@ ERROR = {"error": int16(-3)}
 
 
 def _version(version: int) -> dict[str, Written]:
-    """A version that follows from the class: it is no value."""
+    """Write a version that follows from the class: it is no value."""
     return {"_version": int16(version)}
 
 

@@ -156,7 +156,7 @@ def _unsigned(field: FieldDraft, draft: Draft) -> Encoding | None:
 
 
 def _costs(encoding: Encoding, number: int) -> str:
-    """Compare the bytes of a negative number with those of the shortest other encoding."""
+    """Compare the size of a negative number in this encoding and in the shortest other one."""
     signed, fixed = _groups((-2 * number - 1).bit_length()), encoding.bits // 8
     scheme, least = ("packed", signed) if signed <= fixed else ("fixed", fixed)
     right = f"{scheme}{encoding.bits} takes {least}; write it, with a new version if this one is released"
