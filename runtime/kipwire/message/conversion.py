@@ -324,7 +324,7 @@ class _Conversion(Visitor):
         """Read the fields that the other version knows, and return the rest (see `extensibleTaggedVersions`)."""
         rest = dict(fields)
         for field in target.ATTRIBUTES:
-            if field.tag in rest:
+            if field.tag is not None and field.tag in rest:
                 data = rest.pop(field.tag)
                 is_field = f"tag {field.tag} is {field.name} in version {self.message.VERSION}"
                 if not field.is_default(_value(field, result)):
