@@ -312,6 +312,10 @@ def _produce() -> Iterator[Line]:
         ("ProduceRequestWithoutCorrelationId", 0, TYPE | _version(0) | CLIENT),
     ):
         yield name, number, sized(struct(**fields, **data))
+    # "an id to the message_set": without a width or a place, so an int32 after the partition here.
+    one = struct(partition=int32(0x01020304), setId=int32(0x05060708), messages=data32(b"\x0a\x0b"))
+    with_ids = {**data, "data": array16(struct(topic=string("té"), partitionData=array16(one)))}
+    yield "ProduceRequestWithSetIds", 0, sized(struct(**TYPE, **_version(0), **CORRELATION, **CLIENT, **with_ids))
     results = {
         "errors": array(array16, int16, 0, 0x0102),
         "offsets": array(array16, int64, 0x0102030405060708, -1),
@@ -328,6 +332,11 @@ def _produce() -> Iterator[Line]:
         ),
         ("ProduceResponse", 2, CORRELATION | _version(2) | ERROR | {"responseData": array16(*pairs)}),
         ("ProduceResponseAfterHello", 1, CORRELATION | ERROR | results),
+        (
+            "ProduceResponseWithSetIds",
+            0,
+            CORRELATION | _version(0) | ERROR | {"setIds": array(array16, int32, 0x05060708, -2)} | results,
+        ),
         ("ProduceResponseWithErrorFirst", 0, ERROR | CORRELATION | _version(0) | results),
         ("ProduceResponseWithRequestId", 0, TYPE | _version(0) | ERROR | results),
         ("ProduceResponseWithoutCorrelationId", 0, _version(0) | ERROR | results),
