@@ -162,7 +162,7 @@ def test_no_prompt_is_in_an_event_loop_where_the_first_ctrl_c_does_nothing(
         asked.append(what)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kipwire.console.brokers.logins.ask_secret", ask)
+    monkeypatch.setattr("kipwire.cluster.logins.ask_secret", ask)
     given = [unused_address() if word == "BROKER" else word for word in words]
     done = command_line.call(
         *given, "--sasl", "PLAIN", "--user", "me", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys

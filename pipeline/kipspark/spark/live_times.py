@@ -19,12 +19,12 @@ from pyspark.sql import functions as sf
 from kipspark.spark.client_config import without_secrets
 from kipspark.spark.engine import ENGINE
 from kipwire.aio import parse_address
-from kipwire.console.brokers import Settings
-from kipwire.console.brokers.properties import Properties
-from kipwire.console.offsets.cluster import Cluster
-from kipwire.console.offsets.ends import find_ends
-from kipwire.console.offsets.model import Place
-from kipwire.console.offsets.unread import Search, find_firsts
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.ends import find_ends
+from kipwire.cluster.model import Place
+from kipwire.cluster.properties import Properties
+from kipwire.cluster.settings import Settings
+from kipwire.cluster.unread import Search, find_firsts
 
 _SECONDS_TO_ANSWER = 15.0
 _MOST_NOTES = 5

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kipwire.console.dump import fetching
+from kipwire.cluster import fetching
 from kipwire.console.dump.reading import Summary
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import FakeBroker

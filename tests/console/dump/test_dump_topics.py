@@ -21,8 +21,9 @@ from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequest, TopicProduceData
 from kipwire.aio import connect
-from kipwire.console.dump import fetching, topics
-from kipwire.console.dump.fetching import Part, Partition
+from kipwire.cluster import fetching
+from kipwire.cluster.fetching import Part, Partition
+from kipwire.console.dump import topics
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.output import Output

@@ -14,13 +14,12 @@ from typing import Any
 import pytest
 
 from kipwire.aio import Refused, parse_address
-from kipwire.console.brokers import Settings
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.looking import look
+from kipwire.cluster.model import Group, Kind, LagQuery, Look, Place, Problem
+from kipwire.cluster.settings import Settings
 from kipwire.console.offsets import exporter as exporters
-from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server, request_line
-from kipwire.console.offsets.given import LagQuery
-from kipwire.console.offsets.looking import look
-from kipwire.console.offsets.model import Group, Kind, Look, Place, Problem
 from kipwire.testing import FakeBroker
 from tests.support.subjects.exposition import by_labels, samples
 from tests.support.subjects.scripted_broker import unused_address

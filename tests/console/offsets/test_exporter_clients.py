@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kipwire.aio import Address
+from kipwire.cluster.model import Group, Kind, Look, Place
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
-from kipwire.console.offsets.model import Group, Kind, Look, Place
 from tests.support import bad_clients
 from tests.support.bad_clients import Talk, growth_under
 

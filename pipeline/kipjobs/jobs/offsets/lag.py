@@ -3,7 +3,7 @@
 In logs, times are as of the last known record and not of now, since logs may be read long after they were written.
 Timestamps are by the clocks of producers, so one in the future does not count. `with_seconds` has only the heads of
 batches to go by, and its docstring has the error of that; `with_seconds_since` has the records themselves, from
-brokers. `kipwire.console.offsets.lag` has the same rules for one look at a cluster, without data frames.
+brokers. `kipwire.cluster.lag` has the same rules for one look at a cluster, without data frames.
 """
 
 from __future__ import annotations

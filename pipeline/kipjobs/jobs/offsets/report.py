@@ -24,7 +24,7 @@ from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
-from kipwire.console.offsets import metrics
+from kipwire.cluster import metrics
 from kipwire.records.internal_topics import METADATA
 
 _COLUMNS = {"consumergroup": "group"}

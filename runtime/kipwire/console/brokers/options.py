@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kipwire.console.brokers.given import Certificates, Given, Sasl, Target
+from kipwire.cluster.given import Certificates, Given, Sasl, Target
 from kipwire.console.command_line import PATH, OneOf
 from kipwire.tools.text import did_you_mean
 
@@ -154,7 +154,7 @@ def broker_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def command(*arguments: Any, **values: Any) -> Any:
-        from kipwire.console.brokers.settings import Settings
+        from kipwire.cluster.settings import Settings
 
         def take(*names: str) -> dict[str, Any]:
             return {name: values.pop(name) for name in names}
@@ -183,7 +183,7 @@ def listener_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def command(*arguments: Any, **values: Any) -> Any:
-        from kipwire.console.brokers.listening import listener_context
+        from kipwire.console.brokers.running import listener_context
 
         files = [values.pop(f"listen_{name}") for name in ("cert", "key", "ca")]
         return function(*arguments, certificate=listener_context(*files), **values)

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from kipwire.console.brokers import Node, Settings, Target, find
+from kipwire.cluster.finding import Node, find
+from kipwire.cluster.given import Target
+from kipwire.cluster.settings import Settings
 from kipwire.console.call.requests import Encoded
 from kipwire.console.call.versions import Row, rows_of
 from kipwire.message.conversion import Loss

@@ -14,9 +14,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kipwire.aio import Address
+from kipwire.cluster.given import Target
+from kipwire.cluster.settings import Settings
 from kipwire.connection.framing import add_size
 from kipwire.console.apis import Api, find_api, registry_named
-from kipwire.console.brokers import Settings, Target, run
+from kipwire.console.brokers.running import prepare, run
 from kipwire.console.call import output
 from kipwire.console.call.asking import Answer, Failed, ask, ask_versions, read
 from kipwire.console.call.codes import error_lines
@@ -92,7 +94,7 @@ def call(what: What, whom: Whom, how: How) -> None:
     """Send a request and print the response; exit with 1 if it has an error code, and with 2 if there is none."""
     with _failing():
         request = _request(what, whom.settings.client_id)
-        whom.settings.prepare()
+        prepare(whom.settings)
         answers = run(ask(whom.settings, whom.broker, whom.target, request.registry, request.encode))
     status = max((_print(request.registry, one, how, of_many=whom.are_all) for one in answers), default=0)
     if status:
@@ -114,7 +116,7 @@ def list_versions(package: str, whom: Whom, how: How) -> None:
     """Print the versions that brokers serve, beside the package's own."""
     with _failing():
         registry = registry_named(package)
-    whom.settings.prepare()
+    prepare(whom.settings)
     for node, rows in run(ask_versions(whom.settings, whom.broker, whom.target, registry)):
         output.print_versions(node, rows, as_text=how.is_text, of_many=whom.are_all)
 

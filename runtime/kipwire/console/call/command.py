@@ -15,7 +15,8 @@ from kipwire.console.options import Format
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
-    from kipwire.console.brokers import Settings, Target
+    from kipwire.cluster.given import Target
+    from kipwire.cluster.settings import Settings
 
 
 @click.command

@@ -36,7 +36,7 @@ from kipwire.traffic.unread import Reading
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
-    from kipwire.console.brokers import Settings
+    from kipwire.cluster.settings import Settings
 
 
 class MagicTwoOption(StrEnum):

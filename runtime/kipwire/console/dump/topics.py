@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 from kafka_messages.enums import ListOffsetsTimestamp
 from kipwire.aio import Address
-from kipwire.console.brokers import Settings
-from kipwire.console.dump.fetching import PAUSE, Brokers, Part, Partition, ReadFailedError
+from kipwire.cluster.fetching import PAUSE, Brokers, Part, Partition, ReadFailedError
+from kipwire.cluster.settings import Settings
+from kipwire.console.brokers.running import prepare
 from kipwire.console.dump.log_files import Log, internal_of
 from kipwire.console.dump.logs import Item, LogDump
 from kipwire.console.dump.reading import Damage, describe_damage
@@ -88,7 +89,7 @@ def dump_topics(
         Failure: a broker cannot be reached.
         ReadFailedError: a broker refuses something.
     """
-    cluster.settings.prepare()
+    prepare(cluster.settings)
     with asyncio.Runner() as runner:
         brokers = Brokers(*cluster, committed=committed)
         try:

@@ -10,14 +10,15 @@ from typing import Any
 
 import click
 
+from kipwire.cluster.model import LagQuery
 from kipwire.console.brokers import BROKERS, broker_options
 from kipwire.console.command_line import Command, Later
-from kipwire.console.offsets.given import Format, LagQuery, format_option
+from kipwire.console.offsets.given import Format, format_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
-    from kipwire.console.brokers import Settings
+    from kipwire.cluster.settings import Settings
 
 _HIGHEST_PORT = 65535
 

@@ -11,9 +11,9 @@ from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple
 
-from kipwire.console.offsets.lag import Stands, find_stalled, rows_of, stands_of
-from kipwire.console.offsets.metrics import health, metrics_of
-from kipwire.console.offsets.model import Look
+from kipwire.cluster.lag import Stands, find_stalled, rows_of, stands_of
+from kipwire.cluster.metrics import health, metrics_of
+from kipwire.cluster.model import Look
 from kipwire.model.errors import KipwireError
 from kipwire.tools.exposition import CONTENT_TYPE
 from kipwire.tools.text import error_line

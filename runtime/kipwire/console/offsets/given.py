@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 import click
 
@@ -26,15 +25,3 @@ format_option = click.option(
     default=Format.TEXT.value,
     help="Tables for people, a JSON object on each line, or Prometheus' text format.",
 )
-
-
-class LagQuery(NamedTuple):
-    """Groups and topics, and what is asked about them."""
-
-    groups: tuple[str, ...] = ()
-    """Patterns of names, of which one must fit; none: all groups."""
-    topics: tuple[str, ...] = ()
-    committed: bool = False
-    """True if lag ends where the first open transaction begins, as for consumers of committed records."""
-    seconds: bool = True
-    """True to look for the times of records."""

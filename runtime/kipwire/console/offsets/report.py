@@ -15,7 +15,7 @@ from functools import cached_property
 from shutil import get_terminal_size
 from typing import Any
 
-from kipwire.console.offsets.lag import (
+from kipwire.cluster.lag import (
     Count,
     Row,
     Stalled,
@@ -26,7 +26,7 @@ from kipwire.console.offsets.lag import (
     stands_of,
     totals_of,
 )
-from kipwire.console.offsets.model import Group, Look, Member
+from kipwire.cluster.model import Group, Look, Member
 from kipwire.console.text_tables import MOST_SHOWN, table_lines
 from kipwire.tools.text import count_of, has_colour, printable_line, style_line
 from kipwire.tools.times import moment_text

@@ -16,16 +16,18 @@ from functools import partial
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
-from kipwire.console.brokers import Settings, listening, run
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.groups import matches_any
+from kipwire.cluster.looking import look
+from kipwire.cluster.metrics import metrics_of
+from kipwire.cluster.model import LagQuery, Look
+from kipwire.cluster.remembered import Memory
+from kipwire.cluster.settings import Settings
+from kipwire.console.brokers.running import prepare, run
+from kipwire.console.brokers.running import serve as serve_until_end
 from kipwire.console.command_line import fail, report_failure
-from kipwire.console.offsets.cluster import Cluster
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
-from kipwire.console.offsets.given import Format, LagQuery
-from kipwire.console.offsets.groups import matches_any
-from kipwire.console.offsets.looking import look
-from kipwire.console.offsets.metrics import metrics_of
-from kipwire.console.offsets.model import Look
-from kipwire.console.offsets.remembered import Memory
+from kipwire.console.offsets.given import Format
 from kipwire.console.offsets.report import Report, json_of, text_of
 from kipwire.console.output import Output, metrics_text
 from kipwire.tools.text import did_you_mean, print_err
@@ -73,7 +75,7 @@ def show(
         stalled_after: seconds until a second look, which says who stands still; None for one look.
     """
     where = ",".join(map(shown_address, brokers))
-    settings.prepare()
+    prepare(settings)
     first, last = run(_looks(Cluster(settings, brokers), query, stalled_after))
     if not (last.groups or last.problems) and (query.groups or query.topics):
         fail(f"{where}: {_nothing(query, last.names)}")
@@ -167,9 +169,9 @@ def serve(
         max(_SECONDS_UNTIL_OLD, _ROUNDS_UNTIL_OLD * every),
         lambda line: print_err(f"kipwire: {line}"),
     )
-    settings.prepare()
+    prepare(settings)
     work = _serve(Cluster(settings, brokers), exporter, query, listen, every)
-    listening.serve(work, shown_address(listen))
+    serve_until_end(work, shown_address(listen))
 
 
 async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: Address, every: float) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers import Settings
-from kipwire.console.brokers.listening import print_log, serve
+from kipwire.cluster.settings import Settings
+from kipwire.console.brokers.running import print_log, serve
 from kipwire.console.command_line import fail
 from kipwire.model.errors import KipwireError
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy

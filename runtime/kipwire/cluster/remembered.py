@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kafka_messages.describe_configs_request.v4 import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_messages.enums import ConfigResourceType
 from kipwire.aio import Failure
-from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster
-from kipwire.console.offsets.ends import TOPICS_AT_ONCE, Ends, Log
-from kipwire.console.offsets.model import First, Place, Problem
-from kipwire.console.offsets.unread import Firsts, Search, find_firsts
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.ends import TOPICS_AT_ONCE, Ends, Log
+from kipwire.cluster.finding import Node
+from kipwire.cluster.model import First, Place, Problem
+from kipwire.cluster.unread import Firsts, Search, find_firsts
 from kipwire.model.errors import KipwireError
 
 _POLICY = "cleanup.policy"

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import kafka_messages
 from kipwire.aio import Address, Connecting, connect
-from kipwire.console.brokers.given import NO_CERTIFICATES, NO_LOGIN, Certificates, Given
-from kipwire.console.brokers.logins import mechanism_of
-from kipwire.console.brokers.properties import Properties, SettingsError, read_properties
-from kipwire.console.brokers.tls import context_of
-from kipwire.console.command_line import fail
-from kipwire.model.errors import KipwireError
+from kipwire.cluster.given import NO_CERTIFICATES, NO_LOGIN, Certificates, Given
+from kipwire.cluster.logins import mechanism_of
+from kipwire.cluster.properties import Properties, SettingsError, read_properties
+from kipwire.cluster.tls import context_of
 from kipwire.tools.text import did_you_mean, print_err
 
 if TYPE_CHECKING:
     from kipwire.connection import Mechanism
     from kipwire.message.registry import Registry
-
-T = TypeVar("T")
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -85,12 +79,10 @@ class Settings:
     def prepare(self) -> None:
         """Read files and ask for passwords, before an event loop runs: there the first Ctrl-C would not end a prompt.
 
-        What is wrong with them ends the program, as with `run`.
+        Raises:
+            SettingsError: see `security`.
         """
-        try:
-            _ = self.security
-        except SettingsError as error:
-            fail(str(error))
+        _ = self.security
 
     def connect(self, address: str | Address, registry: Registry = kafka_messages.REGISTRY) -> Connecting:
         """Make a connection to one broker, with `kipwire.aio.connect`.
@@ -111,17 +103,6 @@ class Settings:
             timeout=self.timeout,
             registry=registry,
         )
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result.
-
-    A failure, such as of a connection, is one line on standard error and exit status 2.
-    """
-    try:
-        return asyncio.run(work)
-    except KipwireError as error:
-        fail(str(error))
 
 
 def _protocol(properties: Properties) -> str:

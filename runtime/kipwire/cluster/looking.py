@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 
-from kipwire.console.offsets.cluster import Cluster
-from kipwire.console.offsets.ends import Ends, find_ends
-from kipwire.console.offsets.given import LagQuery
-from kipwire.console.offsets.groups import find_groups
-from kipwire.console.offsets.model import Group, Kind, Look, Place
-from kipwire.console.offsets.remembered import Memory
-from kipwire.console.offsets.unread import Search, find_firsts
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.ends import Ends, find_ends
+from kipwire.cluster.groups import find_groups
+from kipwire.cluster.model import Group, Kind, LagQuery, Look, Place
+from kipwire.cluster.remembered import Memory
+from kipwire.cluster.unread import Search, find_firsts
 
 
 async def look(cluster: Cluster, query: LagQuery, memory: Memory | None = None) -> Look:

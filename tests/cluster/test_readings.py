@@ -21,9 +21,9 @@ from kafka_messages.streams_group_describe_response.v1 import (
     Topology,
 )
 from kipwire import build
-from kipwire.console.offsets.groups import members_of, parse_assignment
-from kipwire.console.offsets.model import First, Kind, Place
-from kipwire.console.offsets.unread import firsts_in
+from kipwire.cluster.groups import members_of, parse_assignment
+from kipwire.cluster.model import First, Kind, Place
+from kipwire.cluster.unread import firsts_in
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key

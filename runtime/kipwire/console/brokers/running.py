@@ -1,4 +1,4 @@
-"""Programs that listen: the TLS of their listeners, their log, and their end."""
+"""Runs what talks to brokers, with a line about each failure; and programs that listen: their TLS, log and end."""
 
 from __future__ import annotations
 
@@ -9,16 +9,37 @@ import signal
 import ssl
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from kipwire.console.brokers.settings import run
+from kipwire.cluster.settings import Settings
 from kipwire.console.command_line import discard_output, fail
+from kipwire.model.errors import KipwireError
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import print_err, print_out, printable_line
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Coroutine
-    from typing import Any
+
+T = TypeVar("T")
+
+
+def prepare(settings: Settings) -> None:
+    """Read the files of settings and ask for passwords; what is wrong with them ends the program."""
+    try:
+        settings.prepare()
+    except KipwireError as error:
+        fail(str(error))
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine and return its result.
+
+    A failure, such as of a connection, is one line on standard error and exit status 2.
+    """
+    try:
+        return asyncio.run(work)
+    except KipwireError as error:
+        fail(str(error))
 
 
 def listener_context(cert: Path | None, key: Path | None, ca: Path | None) -> ssl.SSLContext | None:

@@ -12,9 +12,9 @@ from kafka_messages.enums import ErrorCode, IsolationLevel, ListOffsetsTimestamp
 from kafka_messages.list_offsets_request.v9 import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kafka_messages.metadata_request.v13 import MetadataRequest, MetadataRequestTopic
 from kipwire.aio import Failure
-from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, make_problem
-from kipwire.console.offsets.model import Place, Problem
+from kipwire.cluster.cluster import Cluster, make_problem
+from kipwire.cluster.finding import Node
+from kipwire.cluster.model import Place, Problem
 from kipwire.model.errors import KipwireError
 
 TOPICS_AT_ONCE = 1000

@@ -27,10 +27,9 @@ from kafka_messages.offset_fetch_request import v7, v9
 from kafka_messages.share_group_describe_request.v1 import ShareGroupDescribeRequest
 from kafka_messages.streams_group_describe_request.v1 import StreamsGroupDescribeRequest
 from kipwire.aio import Failure
-from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, make_problem
-from kipwire.console.offsets.given import LagQuery
-from kipwire.console.offsets.model import Described, Group, Kind, Listed, Member, Place, Problem
+from kipwire.cluster.cluster import Cluster, make_problem
+from kipwire.cluster.finding import Node
+from kipwire.cluster.model import Described, Group, Kind, LagQuery, Listed, Member, Place, Problem
 from kipwire.model.errors import DecodeError, KipwireError
 
 AT_ONCE = 50

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from getpass import getpass
 from pathlib import Path
 
-from kipwire.console.brokers.given import Certificates
-from kipwire.console.brokers.properties import Properties, SettingsError, read_small
+from kipwire.cluster.given import Certificates
+from kipwire.cluster.properties import Properties, SettingsError, read_small
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,9 @@ from kafka_messages.fetch_request.v12 import FetchPartition, FetchRequest, Fetch
 from kafka_messages.list_offsets_request.v9 import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kipwire.aio import Address, AuthenticationFailure, Connection, Failure, TlsFailure
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers import Node, NotFound, Settings, Target, find, leaders
+from kipwire.cluster.finding import Node, NotFound, find, leaders
+from kipwire.cluster.given import Target
+from kipwire.cluster.settings import Settings
 from kipwire.model.errors import KipwireError
 from kipwire.records.control import AbortedTransaction
 

@@ -16,8 +16,8 @@ from kafka_messages.metadata_request.v13 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataResponseTopic
 from kipwire.aio import Address, Connection
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers.given import Target
-from kipwire.console.brokers.settings import Settings
+from kipwire.cluster.given import Target
+from kipwire.cluster.settings import Settings
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import count_of, printable_line
 

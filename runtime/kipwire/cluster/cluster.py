@@ -10,8 +10,9 @@ from kafka_messages.enums import CoordinatorType, ErrorCode
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.aio import Address, Connection, Failure
 from kipwire.aio.failures import shown_address
-from kipwire.console.brokers import Node, Settings, coordinator
-from kipwire.console.offsets.model import Problem
+from kipwire.cluster.finding import Node, coordinator
+from kipwire.cluster.model import Problem
+from kipwire.cluster.settings import Settings
 from kipwire.message.messages import Message
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from kipwire.cluster.given import Certificates, Given, Sasl
+from kipwire.cluster.properties import LARGEST_FILE, SettingsError, read_properties
+from kipwire.cluster.settings import Settings
 from kipwire.connection import OAuthBearer, Plain, Scram
 from kipwire.connection.sasl import Mechanism
-from kipwire.console.brokers import Settings, SettingsError
-from kipwire.console.brokers.given import Certificates, Given, Sasl
-from kipwire.console.brokers.properties import LARGEST_FILE, read_properties
 from kipwire.console.call.command import call
 from tests.support.places import DATA
 
@@ -373,7 +373,7 @@ def test_a_person_at_a_terminal_is_asked_once(monkeypatch: pytest.MonkeyPatch) -
         asked.append(prompt)
         return "hunter2"
 
-    monkeypatch.setattr("kipwire.console.brokers.tls.getpass", answer)
+    monkeypatch.setattr("kipwire.cluster.tls.getpass", answer)
     with pytest.raises(SettingsError, match="the password of alice is missing"):  # no terminal to ask
         _ = Settings(login=Given(Sasl.PLAIN, "alice")).security
     assert not asked

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kipwire.console.offsets.lag import (
+from kipwire.cluster.lag import (
     Count,
     Row,
     Stand,
@@ -19,8 +19,8 @@ from kipwire.console.offsets.lag import (
     stands_of,
     totals_of,
 )
-from kipwire.console.offsets.metrics import metrics_of
-from kipwire.console.offsets.model import First, Group, Kind, Look, Member, Place, Problem
+from kipwire.cluster.metrics import metrics_of
+from kipwire.cluster.model import First, Group, Kind, Look, Member, Place, Problem
 from kipwire.console.offsets.report import Report, duration, text_of
 from tests.support.subjects.exposition import samples
 

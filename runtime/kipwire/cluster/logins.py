@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
+from kipwire.cluster.given import NO_LOGIN, Given, Sasl
+from kipwire.cluster.properties import Login, Properties, SettingsError
+from kipwire.cluster.tls import ask_secret, secret_of
 from kipwire.connection import Mechanism, OAuthBearer, Plain, Scram
-from kipwire.console.brokers.given import NO_LOGIN, Given, Sasl
-from kipwire.console.brokers.properties import Login, Properties, SettingsError
-from kipwire.console.brokers.tls import ask_secret, secret_of
 from kipwire.tools.text import did_you_mean
 
 PASSWORD = "KIPWIRE_PASSWORD"

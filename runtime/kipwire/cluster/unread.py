@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from kafka_messages.enums import ErrorCode, IsolationLevel
 from kafka_messages.fetch_request.v12 import FetchPartition, FetchRequest, FetchTopic
 from kipwire.aio import Failure
-from kipwire.console.brokers import Node
-from kipwire.console.offsets.cluster import Cluster, make_problem
-from kipwire.console.offsets.model import First, Place, Problem
+from kipwire.cluster.cluster import Cluster, make_problem
+from kipwire.cluster.finding import Node
+from kipwire.cluster.model import First, Place, Problem
 from kipwire.model.errors import DecodeError, KipwireError, MissingExtraError
 from kipwire.records import read_batches
 

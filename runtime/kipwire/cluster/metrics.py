@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kipwire.console.offsets.lag import Row, Stalled
-from kipwire.console.offsets.model import Kind, Look, Place
+from kipwire.cluster.lag import Row, Stalled
+from kipwire.cluster.model import Kind, Look, Place
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
 _NAME = ("group",)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # what follows from looks is imported without what talks to brokers
-    from kipwire.console.brokers import Node
+    from kipwire.cluster.finding import Node
 
 
 class Place(NamedTuple):
@@ -74,6 +74,18 @@ class Group:
     """Committed offsets of the group; start offsets of a share group."""
     lags: Mapping[Place, int] = field(default_factory=dict)
     """Records that are still to be delivered, as counted by the coordinator of a share group."""
+
+
+class LagQuery(NamedTuple):
+    """Groups and topics, and what is asked about them."""
+
+    groups: tuple[str, ...] = ()
+    """Patterns of names, of which one must fit; none: all groups."""
+    topics: tuple[str, ...] = ()
+    committed: bool = False
+    """True if lag ends where the first open transaction begins, as for consumers of committed records."""
+    seconds: bool = True
+    """True to look for the times of records."""
 
 
 class First(NamedTuple):

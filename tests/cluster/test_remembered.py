@@ -20,15 +20,14 @@ from kafka_messages.incremental_alter_configs_request.v1 import (
     IncrementalAlterConfigsRequest,
 )
 from kipwire.aio import connect, parse_address
-from kipwire.console.brokers import Settings
-from kipwire.console.offsets.cluster import Cluster
-from kipwire.console.offsets.given import LagQuery
-from kipwire.console.offsets.looking import look
-from kipwire.console.offsets.model import First, Look, Place
-from kipwire.console.offsets.remembered import Memory
-from kipwire.console.offsets.unread import SHARED_SIZES
+from kipwire.cluster.cluster import Cluster
+from kipwire.cluster.looking import look
+from kipwire.cluster.model import First, LagQuery, Look, Place
+from kipwire.cluster.remembered import Memory
+from kipwire.cluster.settings import Settings
+from kipwire.cluster.unread import SHARED_SIZES
 from kipwire.testing import FakeBroker
-from tests.console.offsets.conftest import TIME, committed
+from tests.cluster.conftest import TIME, committed
 
 TOPIC = 2
 """The type of a resource."""

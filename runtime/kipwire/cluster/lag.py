@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from kipwire.console.offsets.model import First, Group, Kind, Look, Member, Place
+from kipwire.cluster.model import First, Group, Kind, Look, Member, Place
 
 _MS = 1000
 
