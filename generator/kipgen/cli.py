@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipwire.console.release import show_release
+from kipwire.cli.release import show_release
 from kipwire.model.extras import run_with_extra
 
 

@@ -20,8 +20,8 @@ from kipjobs.errors import EngineError, out_of_space
 from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
-from kipwire.console.command_line import fail, system_error
-from kipwire.tools.terminal import ERR
+from kipwire.cli.command_line import fail, system_error
+from kipwire.cli.terminal import ERR
 
 _BYTES_A_SECOND = 100 * 10**6
 """Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 108 s of processor time, and 101 s in

@@ -16,7 +16,7 @@ from kipjobs.jobs.catalog import JOBS, job_command
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.running import OPTIONS, OnSpark
 from kipwire import KipwireError
-from kipwire.console.command_line import Command, CommandLine, fail
+from kipwire.cli.command_line import Command, CommandLine, fail
 
 _OF_SPARK = {
     "extract": "Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in "

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from kipgen.commands.app import app as kipgen
 from kipjobs.commands import offsets
 from kipspark.commands import app as kipspark
-from kipwire.console.app import JOBS
+from kipwire.cli.command_line import CommandLine, Later
+from kipwire.cli.jobs import JOBS
 from kipwire.console.app import app as kipwire
-from kipwire.console.command_line import CommandLine, Later
 from kipwire.testing import FakeBroker
 from tests.support.docs_samples import samples
 from tests.support.places import DATA, ROOT

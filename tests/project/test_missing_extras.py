@@ -13,7 +13,7 @@ import pytest
 
 import kipspark
 import kipwire
-from kipwire.console.release import release_line
+from kipwire.cli.release import release_line
 from kipwire.model.extras import MODULES, WITH
 from tests.support.places import ROOT
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipwire.console.command_line import Command, CommandLine
+from kipwire.cli.command_line import Command, CommandLine
 
 app = CommandLine(
     "kipgen",

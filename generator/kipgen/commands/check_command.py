@@ -16,7 +16,7 @@ from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem
 from kipgen.reading.check import Reader, read_bytes, read_file, read_folder
 from kipgen.reading.source import MAX_BYTES
-from kipwire.console.command_line import PATH, fail
+from kipwire.cli.command_line import PATH, fail
 from kipwire.tools.files import need_input
 from kipwire.tools.text import count_of, print_out
 

@@ -9,7 +9,7 @@ from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Settings, SettingsError, find_settings
 from kipgen.language.problems import Problem
 from kipgen.reading.spec_files import spec_files
-from kipwire.console.command_line import fail
+from kipwire.cli.command_line import fail
 from kipwire.tools.text import print_err
 
 

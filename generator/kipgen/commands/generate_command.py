@@ -29,8 +29,8 @@ from kipgen.language.problems import Problem
 from kipgen.package.generate import PackageChanges, Progress, apply_changes, find_changes, find_changes_afresh
 from kipgen.package.package_folder import explain_misplaced
 from kipgen.reading.check import read_folder
-from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.tools.terminal import ERR
+from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.terminal import ERR
 from kipwire.tools.text import count_of, print_err, print_out
 
 

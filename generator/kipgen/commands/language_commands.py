@@ -10,7 +10,7 @@ import click
 from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.reading.rules import ALL
 from kipgen.resources import enum_schema_path, resolved_schema_path, schema_path, vector_schema_path
-from kipwire.console.command_line import OneOf, fail
+from kipwire.cli.command_line import OneOf, fail
 from kipwire.tools.text import did_you_mean, print_out
 
 

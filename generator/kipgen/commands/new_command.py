@@ -18,7 +18,7 @@ from kipgen.commands.console import settings_here
 from kipgen.language.names import need_package_name
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.reading.check import read_files
-from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.files import write_whole
 from kipwire.tools.text import print_out
 

@@ -13,7 +13,7 @@ from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Policy
 from kipgen.data.document import resolve_folder, text_of
 from kipgen.language.names import need_package_name
-from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.atomic import need_place
 from kipwire.tools.files import need_file, read_regular, write_whole
 from kipwire.tools.text import count_of, print_err, print_out, printable_json

@@ -10,7 +10,7 @@ from watchfiles import Change, watch
 
 from kipgen.reading.check import Checked, Reader, read_file
 from kipgen.reading.spec_files import is_spec_file
-from kipwire.console.command_line import one_line, system_error
+from kipwire.cli.command_line import one_line, system_error
 from kipwire.tools.text import print_err
 
 _QUIET_MS = 20

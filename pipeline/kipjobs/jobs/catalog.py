@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from kipwire.console.app import JOBS as JOBS
+from kipwire.cli.jobs import JOBS as JOBS
 
 
 def job_command(

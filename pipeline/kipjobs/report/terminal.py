@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from kipjobs.report.report import FirstRows, Report, cell, heading, is_numeric
-from kipwire.console.text_tables import shorten
+from kipwire.cli.text_tables import shorten
 from kipwire.tools.text import printable_line
 
 _NARROWEST = 12

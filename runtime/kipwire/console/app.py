@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from kipwire.console.command_line import Command, CommandLine
-
-JOBS = {
-    "offsets": "Commits, lag and members of consumer groups, over time from log folders.",
-    "traffic": "Clients, APIs, versions, sizes, latencies and errors, from captures.",
-    "transactions": "Open and hanging transactions, and what they hold back, from log folders.",
-    "metadata": "Topics, partitions, leaders and configuration of a cluster at a point in time, from its metadata log.",
-    "compaction": "How much of compacted topics is dead, by partition and segment, from log folders.",
-    "share": "Where share groups are, and what was delivered after their start offsets, from log folders.",
-    "tiered": "Segments and partitions in tiered storage, from log folders.",
-    "encodings": "What KIP-625's integer encodings would save, from captures.",
-}
-"""Jobs of the pipeline, which the extra "jobs" brings: only their names are known here. `kipspark` has the same."""
+from kipwire.cli.command_line import Command, CommandLine
+from kipwire.cli.jobs import JOBS
 
 app = CommandLine(
     "kipwire",

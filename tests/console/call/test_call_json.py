@@ -19,7 +19,7 @@ from kafka_messages.metadata_response.v12 import MetadataResponsePartition as Pa
 from kafka_messages.metadata_response.v12 import MetadataResponseTopic as Topic
 from kafka_messages.produce_request.v12 import ProduceRequest
 from kipwire import JsonError
-from kipwire.console.apis import Api, apis, find_api
+from kipwire.cli.apis import Api, apis, find_api
 from kipwire.console.call.codes import Names, error_lines
 from kipwire.console.call.json_text import lines_of, parse
 from kipwire.console.call.records import with_bytes, with_records

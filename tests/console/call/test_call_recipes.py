@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from kafka_messages.enums import ApiKey
-from kipwire.console.apis import find_api
+from kipwire.cli.apis import find_api
 from kipwire.testing import FakeBroker
 from tests.support.recipes import GROUP, TOPIC, Recipe, recipes
 from tests.support.subjects.recipe_checks import CHECKS, REGISTRY, Things, api_of, check, transaction

@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
+from kipwire.cli.output import Output
 from kipwire.console.dump import following
 from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.dump.text_lines import TextLines
-from kipwire.console.output import Output
 from kipwire.records import read_batches, with_offsets
 from tests.console.dump.test_dump_logs import NAME, batch, log
 from tests.support.places import DATA

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kipwire.console.output import Output
+from kipwire.cli.output import Output
 from kipwire.records import RawHeaderKey, Record, read_segment, write_batch, write_message_set
 from tests.console.dump.conftest import Dump
 

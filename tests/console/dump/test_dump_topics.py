@@ -21,12 +21,12 @@ from kafka_messages.offset_commit_key.v0 import OffsetCommitKey
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequest, TopicProduceData
 from kipwire.aio import connect
+from kipwire.cli.output import Output
 from kipwire.cluster import fetching
 from kipwire.cluster.fetching import Part, Partition
 from kipwire.console.dump import topics
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.logs import DumpOptions, LogDump
-from kipwire.console.output import Output
 from kipwire.records import Record, write_batch
 from kipwire.records.compression import Compression
 from kipwire.testing import FakeBroker

@@ -12,7 +12,7 @@ from kafka_messages.enums import ApiKey, ErrorCode
 from kafka_messages.list_groups_request.v5 import ListGroupsRequest
 from kafka_messages.list_groups_response.v5 import ListedGroup
 from kafka_messages.metadata_request.v13 import MetadataRequest
-from kipwire.console import text_tables
+from kipwire.cli import text_tables
 from kipwire.records.compression import Compression
 from kipwire.testing import FakeBroker
 from tests.console.offsets.conftest import TIME, Offsets, committed, lines_of

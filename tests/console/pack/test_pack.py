@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kipwire.cli.output import Output
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import DumpOptions, LogDump
-from kipwire.console.output import Output
 from kipwire.console.pack.lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set

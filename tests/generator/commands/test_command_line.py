@@ -16,8 +16,8 @@ from kipgen.commands.compat.rules import ALL as COMPAT
 from kipgen.commands.new_command import new_specs
 from kipgen.reading.check import read_file
 from kipgen.reading.rules import ALL
+from kipwire.cli.command_line import CommandLine, Later
 from kipwire.console.app import app as console
-from kipwire.console.command_line import CommandLine, Later
 from tests.support import command_line
 
 

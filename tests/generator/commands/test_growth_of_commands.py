@@ -22,7 +22,7 @@ from kipgen.package.generate import find_changes
 from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes, read_file
 from kipgen.resolve.wire import resolve
-from kipwire.console.app import JOBS
+from kipwire.cli.jobs import JOBS
 from kipwire.console.app import app as console
 from kipwire.console.call.codes import error_lines
 from kipwire.console.call.template import template_lines

@@ -20,10 +20,10 @@ from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
 from kipgen.commands.new_command import new_specs
 from kipwire import JsonError
+from kipwire.cli.command_line import CommandLine
+from kipwire.cli.terminal import DataConsole
 from kipwire.console.app import app as console
-from kipwire.console.command_line import CommandLine
 from kipwire.console.inspect import input as inspect_input
-from kipwire.tools.terminal import DataConsole
 from kipwire.tools.text import printable_line, printable_text
 from tests.support import command_line
 from tests.support.command_line import Done

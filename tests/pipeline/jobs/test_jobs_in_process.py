@@ -24,7 +24,7 @@ from kipjobs.engines.embedded.columns import Column
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.errors import JobError, out_of_space
-from kipwire.console.app import JOBS
+from kipwire.cli.jobs import JOBS
 from kipwire.records import Record, read_segment, with_offsets, write_batch
 from tests.support.command_line import call
 from tests.support.places import DATA, ROOT

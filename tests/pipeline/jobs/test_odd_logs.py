@@ -28,7 +28,7 @@ from kipjobs.jobs.tiered.command import tiered_report
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.outputs import TableFormat, json_lines
 from kipjobs.report.report import Report
-from kipwire.console.offsets.given import Format
+from kipwire.cli.jobs import Format
 from tests.support.odd_logs import DAMAGED, JOBS, KINDS, missing, write_odd_logs
 from tests.support.subjects.both_engines import JOBS as REPORTS
 from tests.support.subjects.both_engines import different, of_both

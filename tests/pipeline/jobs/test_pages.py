@@ -26,8 +26,8 @@ from kipjobs.report.outputs import write_file, write_tables
 from kipjobs.report.report import Chart, FirstRows, Report, Table, cell
 from kipjobs.report.terminal import show
 from kipjobs.report.views import page
+from kipwire.cli.terminal import ERR, OUT
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
-from kipwire.tools.terminal import ERR, OUT
 
 HOSTILE = [
     "a$b_{$c",

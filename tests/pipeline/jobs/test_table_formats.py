@@ -23,7 +23,7 @@ from kipjobs.report.metrics import Gauge, Metrics, exposition
 from kipjobs.report.outputs import TableFormat, write_tables
 from kipjobs.report.report import Report, Table
 from kipspark.jobs.conform.command import golden_corpus
-from kipwire.console.offsets.given import Format
+from kipwire.cli.jobs import Format
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows

@@ -20,9 +20,9 @@ from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.shared.options import Outputs
 from kipjobs.jobs.shared.running import deliver
 from kipjobs.report.report import Chart, cell, chart_rows
-from kipwire.console import output
-from kipwire.console.offsets.given import Format
-from kipwire.console.output import metrics_text
+from kipwire.cli import output
+from kipwire.cli.jobs import Format
+from kipwire.cli.output import metrics_text
 from kipwire.tools.text import printable_json
 from kipwire.tools.times import EPOCH
 from tests.support.command_line import call

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import kafka_messages
 from kipwire.aio import Failure, connect
-from kipwire.console.apis import Api, apis
+from kipwire.cli.apis import Api, apis
 from kipwire.console.call.asking import read
 from kipwire.console.call.codes import error_lines
 from kipwire.console.call.json_text import parse

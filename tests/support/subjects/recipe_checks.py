@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import Producer
 
 import kafka_messages
-from kipwire.console.apis import apis
+from kipwire.cli.apis import apis
 from tests.support.recipes import Recipe
 
 REGISTRY = kafka_messages.REGISTRY

@@ -21,11 +21,11 @@ from kipgen.commands.console import print_problems, settings_here
 from kipgen.commands.settings import DEFAULT_OUT
 from kipgen.reading import check
 from kipgen.resources import kafka_spec
-from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.console.options import Format, one_format
+from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.options import Format, one_format
+from kipwire.cli.terminal import ERR, table_console
 from kipwire.model.errors import PackageError
 from kipwire.model.extras import missing_extra
-from kipwire.tools.terminal import ERR, table_console
 from kipwire.tools.text import count_of, print_err
 
 

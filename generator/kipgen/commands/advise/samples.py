@@ -15,7 +15,7 @@ from typing import cast
 
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
-from kipwire.console.apis import registry_named
+from kipwire.cli.apis import registry_named
 from kipwire.message.encodings import Counts
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.registry import Registry

@@ -18,8 +18,8 @@ from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.resources import kafka_specs
-from kipwire.console.command_line import PATH, fail, one_line
-from kipwire.console.options import Format, one_format
+from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.options import Format, one_format
 from kipwire.tools.text import count_of, print_err, print_out
 
 

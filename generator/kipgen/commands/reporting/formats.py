@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import click
 
-from kipwire.console.command_line import OneOf
+from kipwire.cli.command_line import OneOf
 
 
 class Format(StrEnum):

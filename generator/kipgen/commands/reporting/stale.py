@@ -8,7 +8,7 @@ from itertools import islice
 from kipgen.commands.reporting.formats import Format
 from kipgen.commands.reporting.problems import annotation, is_document
 from kipgen.package.generate import PackageChanges, differences
-from kipwire.console.command_line import one_line
+from kipwire.cli.command_line import one_line
 from kipwire.tools.text import Part, print_out
 
 MOST_NAMES = 50

@@ -14,6 +14,8 @@ from kipgen.language.spec import MessageSpec
 from kipgen.reading.check import read_folder
 from kipgen.resources import kafka_specs
 from kipwire import KAFKA_VERSION
+from kipwire.cli.command_line import PATH, fail
+from kipwire.cli.terminal import ERR
 from kipwire.conformance import kafka
 from kipwire.conformance.coverage import Coverage
 from kipwire.conformance.deriving import DeriveError, derive, tagged_defaults
@@ -29,11 +31,9 @@ from kipwire.conformance.vectors import (
     text_of,
     unfinished_index,
 )
-from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import EncodeError
 from kipwire.tools.atomic import is_leftover, new_folder, rename_new
 from kipwire.tools.files import write_whole
-from kipwire.tools.terminal import ERR
 from kipwire.tools.text import count_of, print_out
 
 

@@ -18,8 +18,8 @@ from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs.shared.options import FOLDER_HERE, PLACE, PORTS, port_numbers
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.packet_captures import PacketCapture, number_frames
+from kipwire.cli.terminal import OUT
 from kipwire.tools.atomic import new_folder, rename_new
-from kipwire.tools.terminal import OUT
 from kipwire.tools.text import count_of
 from kipwire.traffic.captures import FRAMES, INDEX
 from kipwire.traffic.conversation import REQUEST, Found

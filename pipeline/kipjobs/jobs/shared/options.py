@@ -23,8 +23,8 @@ from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.options import Options
 from kipjobs.sources.partition_files import NOT_IN_STORES
 from kipjobs.sources.segments import Segment, find_segments
-from kipwire.console.command_line import OneOf
-from kipwire.console.offsets.given import Format, format_option
+from kipwire.cli.command_line import OneOf
+from kipwire.cli.jobs import Format, format_option
 
 _PACKAGE = Path(kipjobs.__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent

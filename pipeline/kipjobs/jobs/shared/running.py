@@ -32,9 +32,9 @@ from kipjobs.report.outputs import check_file, check_tables, json_lines, write_f
 from kipjobs.report.report import FirstRows, Report, Table, chart_rows, first_rows, total_row
 from kipjobs.report.terminal import show
 from kipjobs.report.views import page
-from kipwire.console.offsets.given import Format
-from kipwire.console.output import Output, metrics_text
-from kipwire.tools.terminal import ERR, OUT, table_console
+from kipwire.cli.jobs import Format
+from kipwire.cli.output import Output, metrics_text
+from kipwire.cli.terminal import ERR, OUT, table_console
 from kipwire.tools.text import printable_json, printable_line
 
 ReportOf = Callable[[Session], Report]

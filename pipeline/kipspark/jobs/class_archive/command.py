@@ -16,7 +16,7 @@ from kipspark.spark import class_archive as archives
 from kipspark.spark.java import use_java
 from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, end_java, is_submitted, open_session
-from kipwire.tools.terminal import OUT
+from kipwire.cli.terminal import OUT
 
 _MEGABYTE = 1_000_000
 

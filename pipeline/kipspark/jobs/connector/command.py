@@ -6,7 +6,7 @@ import click
 import pyspark
 
 from kipspark.spark.connector import TESTED_VERSION, check_repository, fetch, name_of
-from kipwire.tools.terminal import OUT
+from kipwire.cli.terminal import OUT
 
 
 @click.option("--repository", metavar="URL", help="URL of a Maven repository; by default Maven Central.")

@@ -30,8 +30,8 @@ from kipspark.running import OnSpark
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
 from kipspark.spark.session import is_submitted
-from kipwire.console.offsets.given import Format
-from kipwire.tools.terminal import OUT
+from kipwire.cli.jobs import Format
+from kipwire.cli.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """The interval of checks that a stream still runs."""

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kipjobs.jobs import offsets
 from kipspark.spark.functions import error_of_coordinator
-from kipwire.tools.terminal import ERR
+from kipwire.cli.terminal import ERR
 from kipwire.tools.text import count_of, printable_line
 
 _NAME = "left_out"

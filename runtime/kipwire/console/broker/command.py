@@ -20,11 +20,11 @@ from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
+from kipwire.cli.command_line import PATH, fail
 from kipwire.cluster.properties import SettingsError
 from kipwire.cluster.tls import secret_of
 from kipwire.console.brokers import ADVERTISED, listener_options
 from kipwire.console.brokers.running import print_log, serve
-from kipwire.console.command_line import PATH, fail
 from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import compress
 from kipwire.tools.text import did_you_mean, print_err, print_out

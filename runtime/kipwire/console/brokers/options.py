@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
+from kipwire.cli.command_line import PATH, OneOf
 from kipwire.cluster.given import Certificates, Given, Sasl, Target
-from kipwire.console.command_line import PATH, OneOf
 from kipwire.tools.text import did_you_mean
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kipwire.cli.command_line import discard_output, fail
 from kipwire.cluster.settings import Settings
-from kipwire.console.command_line import discard_output, fail
 from kipwire.model.errors import KipwireError
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import print_err, print_out, printable_line

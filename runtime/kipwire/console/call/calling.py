@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from kipwire.aio import Address
+from kipwire.cli.apis import Api, find_api, registry_named
+from kipwire.cli.command_line import fail
 from kipwire.cluster.given import Target
 from kipwire.cluster.settings import Settings
 from kipwire.connection.framing import add_size
-from kipwire.console.apis import Api, find_api, registry_named
 from kipwire.console.brokers.running import prepare, run
 from kipwire.console.call import output
 from kipwire.console.call.asking import Answer, Failed, ask, ask_versions, read
@@ -25,7 +26,6 @@ from kipwire.console.call.codes import error_lines
 from kipwire.console.call.json_text import read_json_argument
 from kipwire.console.call.requests import Encoded, encode_negotiated, encode_pinned
 from kipwire.console.call.template import template_lines
-from kipwire.console.command_line import fail
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.tools.text import count_of

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import click
 
-from kipwire.console.apis import complete
+from kipwire.cli.apis import complete
+from kipwire.cli.command_line import OneOf, fail
+from kipwire.cli.options import Format
 from kipwire.console.brokers import BROKER, TARGET, broker_options
-from kipwire.console.command_line import OneOf, fail
-from kipwire.console.options import Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import kipwire
+from kipwire.cli.apis import Api
 from kipwire.connection import best_version
-from kipwire.console.apis import Api
 from kipwire.console.call.records import with_bytes
 from kipwire.description.json_codec import read_partial_json
 from kipwire.message.conversion import Loss

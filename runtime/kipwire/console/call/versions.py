@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from kipwire.console.apis import apis
+from kipwire.cli.apis import apis
 from kipwire.console.call.json_text import Line
 from kipwire.message.registry import Registry
 

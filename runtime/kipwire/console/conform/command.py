@@ -18,17 +18,17 @@ from pathlib import Path
 
 import click
 
+from kipwire.cli.apis import registry_named
+from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.options import Format, one_format
 from kipwire.conformance import kafka
 from kipwire.conformance.deriving import derive, tagged_defaults
 from kipwire.conformance.vectors import LEVELS, Index, Level, Vector, VectorError, read_index, read_vectors
-from kipwire.console.apis import registry_named
-from kipwire.console.command_line import PATH, fail, one_line
 from kipwire.console.conform.page import failing_ids, page
 from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
 from kipwire.console.conform.questions import Claims, evaluate, questions
 from kipwire.console.conform.results import Expected, ExpectedError, Results
 from kipwire.console.conform.text import summary
-from kipwire.console.options import Format, one_format
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
 from kipwire.tools.atomic import need_place, write_atomically

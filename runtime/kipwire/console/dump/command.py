@@ -12,9 +12,11 @@ from typing import Any
 
 import click
 
+from kipwire.cli.command_line import FAILED, OneOf, discard_output, fail, report_failure
+from kipwire.cli.options import Format, format_option, ports_option
+from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKER, broker_options
-from kipwire.console.command_line import FAILED, OneOf, discard_output, fail, report_failure
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
@@ -25,8 +27,6 @@ from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.dump.values import Decoders, decoder
-from kipwire.console.options import Format, format_option, ports_option
-from kipwire.console.output import Output, milliseconds
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import sleep
 
-from kipwire.console.command_line import one_line
+from kipwire.cli.command_line import one_line
 from kipwire.console.dump.log_files import LogFile, log_file
 from kipwire.console.dump.logs import LogDump
 from kipwire.records.accounting import batch_heads

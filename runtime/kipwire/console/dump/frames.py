@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any
 
-from kipwire.console.command_line import one_line
-from kipwire.console.output import Output
+from kipwire.cli.command_line import one_line
+from kipwire.cli.output import Output
 from kipwire.console.reading import unread_of
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line

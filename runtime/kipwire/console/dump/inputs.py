@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kipwire.console.command_line import system_error
+from kipwire.cli.command_line import system_error
 from kipwire.console.dump.log_files import STANDARD_INPUT, LogFile, find_log_files
 from kipwire.console.dump.partition_files import Kind, kind_of
 from kipwire.console.dump.standard_input import LogStream, open_standard_input

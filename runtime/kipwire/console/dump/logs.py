@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kipwire.cli.output import Output
 from kipwire.console.dump.log_files import Log, LogFile
 from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
-from kipwire.console.output import Output
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
 from kipwire.records.accounting import Tail

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kipwire.console.command_line import one_line
-from kipwire.console.output import Output
+from kipwire.cli.command_line import one_line
+from kipwire.cli.output import Output
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.model.structs import Struct
 from kipwire.records import read_segment

@@ -17,8 +17,9 @@ from pathlib import Path
 import click
 
 from kipwire import Message
-from kipwire.console.apis import find_api, registry_named
-from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.cli.apis import find_api, registry_named
+from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.options import Format, one_format, ports_option
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import inspection_json
@@ -30,7 +31,6 @@ from kipwire.console.inspect.tree import (
     inspect_request,
     inspect_response,
 )
-from kipwire.console.options import Format, one_format, ports_option
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.atomic import write_atomically

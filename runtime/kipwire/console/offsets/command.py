@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from kipwire.cli.command_line import Command, Later
+from kipwire.cli.jobs import Format, format_option
 from kipwire.cluster.model import LagQuery
 from kipwire.console.brokers import BROKERS, broker_options
-from kipwire.console.command_line import Command, Later
-from kipwire.console.offsets.given import Format, format_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

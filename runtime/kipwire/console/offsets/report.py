@@ -15,6 +15,7 @@ from functools import cached_property
 from shutil import get_terminal_size
 from typing import Any
 
+from kipwire.cli.text_tables import MOST_SHOWN, table_lines
 from kipwire.cluster.lag import (
     Count,
     Row,
@@ -27,7 +28,6 @@ from kipwire.cluster.lag import (
     totals_of,
 )
 from kipwire.cluster.model import Group, Look, Member
-from kipwire.console.text_tables import MOST_SHOWN, table_lines
 from kipwire.tools.text import count_of, has_colour, printable_line, style_line
 from kipwire.tools.times import moment_text
 

@@ -16,6 +16,9 @@ from functools import partial
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
+from kipwire.cli.command_line import fail, report_failure
+from kipwire.cli.jobs import Format
+from kipwire.cli.output import Output, metrics_text
 from kipwire.cluster.cluster import Cluster
 from kipwire.cluster.groups import matches_any
 from kipwire.cluster.looking import look
@@ -25,11 +28,8 @@ from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import prepare, run
 from kipwire.console.brokers.running import serve as serve_until_end
-from kipwire.console.command_line import fail, report_failure
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
-from kipwire.console.offsets.given import Format
 from kipwire.console.offsets.report import Report, json_of, text_of
-from kipwire.console.output import Output, metrics_text
 from kipwire.tools.text import did_you_mean, print_err
 
 ATTEMPTS = 4

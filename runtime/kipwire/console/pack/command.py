@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import click
 
-from kipwire.console.command_line import PATH, fail, one_line
+from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.console.pack.lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.model.errors import KipwireError

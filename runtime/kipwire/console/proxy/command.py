@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
+from kipwire.cli.command_line import PATH
 from kipwire.console.brokers import ADVERTISED, BROKER, broker_options, listener_options
-from kipwire.console.command_line import PATH
 
 
 @click.command

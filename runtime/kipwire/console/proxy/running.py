@@ -12,9 +12,9 @@ from typing import Any
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
+from kipwire.cli.command_line import fail
 from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import print_log, serve
-from kipwire.console.command_line import fail
 from kipwire.model.errors import KipwireError
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log

@@ -17,10 +17,10 @@ from typing import Any, cast
 
 import click
 
+from kipwire.cli.command_line import FAILED, PATH, discard_output, fail, one_line
+from kipwire.cli.options import Format, format_option, ports_option
+from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
-from kipwire.console.command_line import FAILED, PATH, discard_output, fail, one_line
-from kipwire.console.options import Format, format_option, ports_option
-from kipwire.console.output import Output
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from kipwire.cli.text_tables import MOST_SHOWN, table_lines
 from kipwire.console.reading import counts_json, read_text, unread_json, unread_text
-from kipwire.console.text_tables import MOST_SHOWN, table_lines
 from kipwire.tools.text import count_of
 from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.summary import REST, Counts, TrafficSummary, Use

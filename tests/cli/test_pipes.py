@@ -13,7 +13,7 @@ import pytest
 
 from kipgen.commands.app import app
 from kipgen.commands.new_command import new_specs
-from kipwire.console.app import JOBS
+from kipwire.cli.jobs import JOBS
 from kipwire.console.app import app as console
 from kipwire.tools.files import need_file, need_input, read_regular
 from tests.support.cases import some

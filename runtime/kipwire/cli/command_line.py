@@ -1,4 +1,4 @@
-"""Common parts of the command lines `kipwire` and `kipgen`.
+"""Common parts of the command lines `kipwire`, `kipgen` and `kipspark`.
 
 Exit status: 0 success, 1 something was found, 2 the command cannot run, 130 interrupted. An error is one line on
 standard error, after the name of the program.
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import click
 from click.shell_completion import get_completion_class
 
-from kipwire.console.release import release_line
+from kipwire.cli.release import release_line
 from kipwire.model.extras import INTERRUPTED, explain_missing
 from kipwire.tools.text import print_err, print_out, printable_line, printable_text
 

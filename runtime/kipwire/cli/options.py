@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from kipwire.console.command_line import OneOf, fail
+from kipwire.cli.command_line import OneOf, fail
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,0 +1,1 @@
+"""What the programs kipwire, kipgen and kipspark share: commands, options, output, tables; it knows no command."""
