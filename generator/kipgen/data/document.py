@@ -20,12 +20,12 @@ from typing import NamedTuple
 from kipgen.data.items import Data, items
 from kipgen.language import names
 from kipgen.language.problems import Problem
-from kipgen.language.spec import MessageSpec
+from kipgen.language.spec import HEADERS, MessageSpec
 from kipgen.python.render import registry_entry
 from kipgen.python.render_enums import message_number_name, numbered_messages
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
-from kipgen.resolve.headers import HEADERS, HeaderVersions, header_versions, resolve_versions
+from kipgen.resolve.headers import HeaderVersions, header_versions, resolve_versions
 from kipgen.resolve.wire import WireMessage, WireStruct
 from kipgen.resources import kafka_spec
 from kipwire.model.api_keys import UNSUPPORTED_VERSION

@@ -29,6 +29,11 @@ class Location:
 Default = bool | int | float | str | UUID | tuple[()] | None
 """A field's default value; `()` is the empty array, the empty bytes or the struct of defaults, `None` is null."""
 
+HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
+"""The name of the header before a message, by the type of that."""
+KAFKA_HEADERS = {"RequestHeader": (Versions(0, 2), Versions.parse("2+")), "ResponseHeader": (Versions(0, 1), Versions.parse("1+"))}
+"""The valid and the flexible versions of Kafka's headers, which a package without headers of its own has."""
+
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
@@ -100,6 +105,11 @@ class MessageSpec:
     about: str = ""
     api_key: int | None = None
     deprecated_versions: Versions = Versions.NONE
+    header_versions: tuple[tuple[Versions, int], ...] = ()
+    """The versions of the header before it, by ranges of its own, the lowest first (KIP-1313).
+
+    Empty where they follow from the flexible versions.
+    """
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
     closed_tagged_versions: bool = False

@@ -27,7 +27,7 @@ from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
-from kipgen.resolve.headers import HeaderVersions, first_flexible, resolve_versions
+from kipgen.resolve.headers import Before, HeaderVersions, first_flexible, resolve_versions
 from kipgen.resolve.wire import WireMessage
 from kipgen.resources import template_folder
 from kipwire.model.abi import LEVEL
@@ -55,7 +55,7 @@ class RegistryEntry:
     lowest: int
     highest: int
     first_flexible: int
-    headers: tuple[int, ...] | None
+    headers: Before | None
     served: tuple[int, int] | None
     """The lowest and the highest served version; None if all are."""
     folder: str

@@ -44,10 +44,17 @@ class SpecPart:
 
     def written(self, property_: str) -> str:
         """Return the text of a property that is given, as it is written."""
+        return str(self._value(property_)).strip()
+
+    def keys(self, property_: str) -> tuple[str, ...]:
+        """Return the keys of a property that is an object, as they are written."""
+        return tuple(self._value(property_))
+
+    def _value(self, property_: str) -> Any:
         here: Any = self.document.value
         for step in (*self.path, property_):
             here = here[step]
-        return str(here).strip()
+        return here
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,15 @@ mark on, from `versions` to `taggedVersions` and back; so does a new default tha
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from kipgen.language.defaults import parse_default, type_default
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType, encoding_property, parse_encoding
-from kipgen.language.versions import Versions
+from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft, StructKind
 from kipgen.reading.parse_layout_properties import layout_properties, refuse_foreign
 from kipgen.reading.schema_check import SchemaCheck, abbreviate
@@ -30,6 +32,7 @@ from kipgen.reading.spec_object import Reading, SpecObject
 
 _CAPITALISED = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _ALPHANUMERIC = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,5}", re.ASCII)
 _UNKNOWN_TYPE = FieldType("bytes")
 
 
@@ -102,6 +105,7 @@ class _Parser:
         served = obj.versions("servedVersions", valid)
         flexible = obj.versions("flexibleVersions", Versions.NONE)
         deprecated = obj.versions("deprecatedVersions", Versions.NONE)
+        headers = _header_versions(obj)
         # As in Kafka since 4.0, a message without versions only keeps its API key taken: other properties do not count.
         retired = valid.is_empty
         self.flexible = Versions.NONE if retired else flexible
@@ -126,6 +130,7 @@ class _Parser:
             about=about,
             api_key=api_key,
             deprecated_versions=deprecated,
+            header_versions=() if retired else headers,
             listeners=() if retired else _listeners(obj),
             latest_version_unstable=not retired and obj.flag("latestVersionUnstable"),
             closed_tagged_versions=obj.flag("closedTaggedVersions"),
@@ -303,17 +308,34 @@ def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tup
     The rules `encoding-overlap` and `encoding-coverage` rely on the order.
     """
     value = obj.value.get(property_)
-    path = (*obj.path, property_)
     if value is None or property_ in obj.broken:
         return ()
     if isinstance(value, str):
         encoding = _encoding(obj, property_, value)
         return ((versions, encoding),) if encoding and not versions.is_empty else ()
     assert isinstance(value, dict)
-    result: list[tuple[Versions, Encoding]] = []
-    already = obj.reading.broken_by_parent.get(path, set())
-    for key, name in value.items():
-        encoding = None if key in already else _encoding(obj, property_, name, key)
+    return _by_versions(obj, property_, value, _encoding)
+
+
+def _header_versions(obj: SpecObject) -> tuple[tuple[Versions, int], ...]:
+    """Read the versions of the header before each version, the lowest first; the rules on gaps rely on the order."""
+    value = obj.value.get("headerVersions")
+    if not isinstance(value, dict) or "headerVersions" in obj.broken:
+        return ()
+    return _by_versions(obj, "headerVersions", value, _header_version)
+
+
+T = TypeVar("T")
+
+
+def _by_versions(
+    obj: SpecObject, property_: str, value: dict[str, object], read: Callable[[SpecObject, str, object, str], T | None]
+) -> tuple[tuple[Versions, T], ...]:
+    """Read an object with a value for each range of versions; return them by the range, the lowest first."""
+    result: list[tuple[Versions, T]] = []
+    already = obj.reading.broken_by_parent.get((*obj.path, property_), set())
+    for key, item in value.items():
+        found = None if key in already else read(obj, property_, item, key)
         try:
             range_ = Versions.parse(key)
             if range_.is_empty:
@@ -321,11 +343,21 @@ def _encodings(obj: SpecObject, property_: str, versions: Versions) -> tuple[tup
         except ValueError as error:
             obj.report(property_, "version-syntax", str(error), key)
             continue
-        if encoding:
-            result.append((range_, encoding))
+        if found is not None:
+            result.append((range_, found))
     if already:
         obj.broken.add(property_)
     return tuple(sorted(result, key=lambda pair: pair[0].lowest))
+
+
+def _header_version(obj: SpecObject, property_: str, value: object, key: str) -> int | None:
+    text = str(value).strip()
+    # Without a bound Python refuses to convert very long digits, with a text of its own.
+    if _NUMBER.fullmatch(text) and int(text) < MAX_VERSION:
+        return int(text)
+    fault = f"{abbreviate(value)} is not the version of a header; write a number such as 1"
+    obj.report(property_, "header-version-syntax", fault, key)
+    return None
 
 
 def _encoding(obj: SpecObject, property_: str, name: object, *key: str) -> Encoding | None:

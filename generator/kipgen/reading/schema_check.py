@@ -36,6 +36,14 @@ _KINDS = {
 }
 _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range", "value": "header-key-range"}
 
+_ENCODINGS = "encoding-coverage", "an encoding for each version of the field"
+_COVERAGE = {
+    "encoding": _ENCODINGS,
+    "elementEncoding": _ENCODINGS,
+    "headerVersions": ("header-versions-coverage", "the header of each version"),
+}
+"""Of the properties that are objects with a value for each version: the rule on empty ones, and what is due."""
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaCheck:
@@ -135,8 +143,9 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         text = f"{_label(path)} is {abbreviate(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
-        text = "the object is empty; give an encoding for each version of the field, or leave the property out"
-        yield Problem(document.location(path), about, "encoding-coverage", text), path
+        rule, due = _COVERAGE[str(name)]
+        text = f"the object is empty; give {due}, or leave the property out"
+        yield Problem(document.location(path), about, rule, text), path
     elif error.validator != "pattern":
         yield Problem(document.location(path), about, "wrong-kind", error.message), path
 

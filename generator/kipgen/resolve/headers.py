@@ -1,8 +1,9 @@
 """The headers before requests and responses: which version of them comes before which version of a message.
 
-The rule is KIP-482's: flexible messages have a header with a tag section, others have not. Which numbers these versions
-have, a package's own header specs say. Kafka's are 2 and 1 for requests, since it gave the flexible one a new number
-and left its client id classic; in the KIP itself they are 1 and 0.
+A message may say it itself, in `headerVersions` (KIP-1313). Else the rule is KIP-482's: flexible messages have a header
+with a tag section, others have not. Which numbers these versions have, a package's own header specs say. Kafka's are 2
+and 1 for requests, since it gave the flexible one a new number and left its client id classic; in the KIP itself they
+are 1 and 0.
 
 Two messages of Kafka are exceptions, by name and API key together (`kipwire.model.api_keys`): another protocol may have
 any message under 7 or 18. Frames and registries at run time call the same functions.
@@ -13,11 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kipgen.language.spec import MessageSpec
+from kipgen.language.spec import HEADERS, MessageSpec
 from kipgen.resolve.wire import WireMessage, resolve
 
-HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
-"""The name of the header before a message, by the type of that."""
+Before = tuple[int, ...] | dict[int, int]
+"""The header versions before a message: for inflexible and for flexible versions, or by the first version with each.
+
+One more comes first in a tuple where version 0 has a header of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +32,21 @@ class HeaderVersions:
     response: tuple[int, int] = (0, 1)
     oldest_request: int = 1
 
-    def before(self, spec: MessageSpec) -> tuple[int, ...] | None:
-        """Choose a message's header versions, for inflexible and for flexible versions; None for one without a header.
+    def before(self, spec: MessageSpec) -> Before | None:
+        """Choose a message's header versions; None for one without a header.
 
-        One more comes first where version 0 has a header of its own.
+        Where they are written, they are in the form by versions only if they differ from what follows without.
         """
+        derived = self._derive(spec)
+        written = _first_versions(spec)
+        if derived is None or not written:
+            return derived
+        versions = spec.valid_versions.each()
+        is_same = all(number_of(written, spec, one) == number_of(derived, spec, one) for one in versions)
+        return derived if is_same else written
+
+    def _derive(self, spec: MessageSpec) -> tuple[int, ...] | None:
+        """Derive the header versions from the flexible versions."""
         # KIP-511: a client cannot read a newer header while it does not know what the broker supports.
         if spec.has_oldest_header:
             return self.response[0], self.response[0]
@@ -40,6 +54,27 @@ class HeaderVersions:
         if spec.begins_with_oldest_header and self.oldest_request < self.request[0]:
             return self.oldest_request, *self.request
         return {"request": self.request, "response": self.response}.get(spec.type)
+
+
+def _first_versions(spec: MessageSpec) -> dict[int, int]:
+    """Map the first valid version with each header that a message says itself to that header's version."""
+    found: dict[int, int] = {}
+    for versions, number in spec.header_versions:
+        inside = versions.intersect(spec.valid_versions)
+        # The numbers never fall, so one that is there already goes on.
+        if not inside.is_empty and number not in found.values():
+            found[inside.lowest] = number
+    return found
+
+
+def number_of(before: Before, spec: MessageSpec, version: int) -> int:
+    """Find the version of the header before a version of a message."""
+    if isinstance(before, dict):
+        return before[max(first for first in before if first <= version)]
+    *first, inflexible, flexible = before
+    if first and version == 0:
+        return first[0]
+    return flexible if version in spec.flexible_versions else inflexible
 
 
 def header_versions(specs: Iterable[MessageSpec]) -> HeaderVersions:
@@ -69,13 +104,8 @@ def first_flexible(spec: MessageSpec) -> int:
 
 def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
     """Make the wire descriptions of all versions of a message, the lowest first."""
-    return [_resolve_version(spec, version, headers.before(spec)) for version in spec.valid_versions.each()]
-
-
-def _resolve_version(spec: MessageSpec, version: int, before: tuple[int, ...] | None) -> WireMessage:
-    if before is None:
-        return resolve(spec, version)
-    *first, inflexible, flexible = before
-    if first and version == 0:
-        return resolve(spec, version, first[0])
-    return resolve(spec, version, flexible if version in spec.flexible_versions else inflexible)
+    before = headers.before(spec)
+    return [
+        resolve(spec, version, None if before is None else number_of(before, spec, version))
+        for version in spec.valid_versions.each()
+    ]

@@ -53,7 +53,7 @@ class Entry:
         lowest: int,
         highest: int,
         first_flexible: int,
-        headers: tuple[int, ...] | None,
+        headers: tuple[int, ...] | dict[int, int] | None,
         served: tuple[int, int] | None = None,
     ) -> None:
         self.name = name
@@ -68,7 +68,8 @@ class Entry:
         self.headers = headers
         """Header versions of a request or response: before inflexible and before flexible versions.
 
-        One more comes first where version 0 has a header of its own.
+        One more comes first where version 0 has a header of its own. A spec with other headers than these (KIP-1313)
+        has a dict: header versions by the first version with each.
         """
         lowest_served, highest_served = served or (lowest, highest)
         self.served = range(lowest_served, highest_served + 1)
@@ -98,8 +99,11 @@ class Entry:
         Raises:
             UnsupportedVersionError: the message has no such version.
         """
+        version = self.existing(version, package)
+        if isinstance(self.headers, dict):
+            return self.headers[max(first for first in self.headers if first <= version)]
         *first, inflexible, flexible = self.headers or (0, 0)
-        if self.existing(version, package) >= self.first_flexible:
+        if version >= self.first_flexible:
             return flexible
         return first[0] if first and version == 0 else inflexible
 

@@ -18,7 +18,8 @@ CASES = ROOT / "tests" / "data" / "cases"
 
 
 def problems_of(case: str, *, kafka: bool = False) -> list[Problem]:
-    return list(read_folder(CASES / case, kafka=kafka)[1])
+    # Whether Kafka takes headerVersions depends on its release, so every request has that warning.
+    return [one for one in read_folder(CASES / case, kafka=kafka)[1] if one.rule != "kafka-header-versions"]
 
 
 def test_own_words_for_entity_types_are_warnings_and_the_messages_are_generated(tmp_path: Path) -> None:

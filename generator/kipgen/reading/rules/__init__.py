@@ -5,6 +5,7 @@ from kipgen.reading.rules import (
     encodings,
     enums,
     fields,
+    headers,
     kafka,
     layout_fields,
     layout_structs,
@@ -21,6 +22,7 @@ from kipgen.reading.rules.rule import Folder, Rule
 # A module's rules are found among its names, so none may import a rule from another module: it would run twice.
 _MODULES = (
     message,
+    headers,
     fields,
     structs,
     tags,

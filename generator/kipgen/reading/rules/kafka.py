@@ -11,8 +11,11 @@ cases with their verdicts. A new property of ours needs a rule here, or `--kafka
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
+from kipgen.language.spec import HEADERS, KAFKA_HEADERS, MessageSpec
+from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.reading.draft import Draft, FieldDraft
 from kipgen.reading.rules.examples import ALPHA, field_of, layout, spec, tagged_field
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, message_rule
@@ -67,6 +70,67 @@ def kafka_served_versions(draft: Draft) -> Iterator[Finding]:
     if "servedVersions" in draft.part.given:
         text = "Kafka's generator rejects servedVersions; leave it out, and write "
         yield Finding(draft.part, f"{text}validVersions {draft.message.served_versions}", "servedVersions")
+
+
+@message_rule(
+    needs=("name", "type", "apiKey", "validVersions", "flexibleVersions"),
+    summary="Kafka's generators up to 4.4 reject headerVersions; its trunk demands it in requests and responses "
+    "(KIP-1313).",
+    good=spec(ALPHA),
+    bad=spec(name="ProbeRequest", type_="request"),
+    severity=None,
+    kafka="warning",
+)
+def kafka_header_versions(draft: Draft) -> Iterator[Finding]:
+    if draft.message.type not in HEADERS or draft.part.broken & {"headerVersions"}:
+        return
+    if "headerVersions" in draft.part.given:
+        text = "Kafka's generators up to 4.4 reject headerVersions; its trunk demands it (KIP-1313)"
+        yield Finding(draft.part, text, "headerVersions")
+    else:
+        text = "Kafka's trunk demands headerVersions (KIP-1313), generators up to 4.4 reject it; for the trunk add "
+        yield Finding(draft.part, f'{text}"headerVersions": {json.dumps(_kafka_headers(draft.message))}')
+
+
+def _kafka_headers(message: MessageSpec) -> dict[str, str]:
+    """Write out which versions of Kafka's header a request or a response has by its flexible versions."""
+    _, flexible = KAFKA_HEADERS[HEADERS[message.type]]
+    starts = {0: flexible.lowest - 1}
+    if message.has_oldest_header:
+        starts = {0: 0}
+    else:
+        if message.begins_with_oldest_header:
+            starts = {0: 0, 1: flexible.lowest - 1}
+        first = message.flexible_versions
+        if not first.is_empty and first.lowest <= message.valid_versions.highest:
+            starts[first.lowest] = flexible.lowest
+    ends = [*(start - 1 for start in [*starts][1:]), MAX_VERSION]
+    return {str(Versions(start, end)): str(starts[start]) for start, end in zip(starts, ends, strict=True)}
+
+
+@draft_rule(
+    summary="Where Kafka's generator takes headerVersions, they begin with version 0 and the last range has no end.",
+    good=spec(name="ProbeRequest", type_="request", more='"headerVersions": {"0-1": "1", "2+": "2"}'),
+    bad=spec(name="ProbeRequest", type_="request", more='"headerVersions": {"0-1": "1", "2-3": "2"}'),
+    severity=None,
+)
+def kafka_header_ranges(draft: Draft) -> Iterator[Finding]:
+    ranges, valid = [versions for versions, _ in draft.message.header_versions], draft.message.valid_versions
+    if draft.is_retired and "headerVersions" in draft.part.given:
+        text = "Kafka's generator rejects headerVersions of a message without versions; leave it out"
+        yield Finding(draft.part, text, "headerVersions")
+    if not ranges or draft.message.type not in HEADERS or draft.part.broken & {"type", "validVersions"}:
+        return
+    last = ranges[-1]
+    if ranges[0].lowest:
+        text = f"Kafka's generator rejects headerVersions that begin with {ranges[0].lowest}; begin with 0"
+        yield Finding(draft.part, text, "headerVersions")
+    elif not last.is_open:
+        text = f"Kafka's generator rejects headerVersions whose last range has an end; write {last.lowest}+ for {last}"
+        yield Finding(draft.part, text, "headerVersions")
+    elif last.lowest > valid.highest:
+        text = f"Kafka's generator rejects headerVersions from {last.lowest} on: the highest version is {valid.highest}"
+        yield Finding(draft.part, f"{text}; leave them out", "headerVersions")
 
 
 @draft_rule(

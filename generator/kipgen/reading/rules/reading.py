@@ -98,6 +98,12 @@ RULES = (
         bad=spec(field_of("int32", versions="3-1")),
     ),
     reading_rule(
+        "header-version-syntax",
+        summary="headerVersions has numbers: the versions of the header, from 0 to 32766.",
+        good=spec(name="ProbeRequest", type_="request", more='"headerVersions": {"0-1": "1", "2+": "2"}'),
+        bad=spec(name="ProbeRequest", type_="request", more='"headerVersions": {"0-1": "one", "2+": "2"}'),
+    ),
+    reading_rule(
         "versions-missing",
         summary="A field that is not tagged has versions.",
         good=spec(ALPHA),

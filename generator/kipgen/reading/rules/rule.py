@@ -12,8 +12,8 @@ function is a change for them.
 
 `severity` is about the language, `kafka` about specs that Kafka's generator must read, too. Most rules are errors for
 both. A warning that becomes an error is a demand of the generator alone. None and "error" is something that the
-generator cannot take, although the language has it; "error" and None is a rule about such a property, which is not
-reported twice.
+generator cannot take, although the language has it, and None and "warning" what some of its releases cannot take;
+"error" and None is a rule about such a property, which is not reported twice.
 """
 
 from __future__ import annotations
