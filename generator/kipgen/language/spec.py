@@ -31,7 +31,10 @@ Default = bool | int | float | str | UUID | tuple[()] | None
 
 HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 """The name of the header before a message, by the type of that."""
-KAFKA_HEADERS = {"RequestHeader": (Versions(0, 2), Versions.parse("2+")), "ResponseHeader": (Versions(0, 1), Versions.parse("1+"))}
+KAFKA_HEADERS = {
+    "RequestHeader": (Versions(0, 2), Versions.parse("2+")),
+    "ResponseHeader": (Versions(0, 1), Versions.parse("1+")),
+}
 """The valid and the flexible versions of Kafka's headers, which a package without headers of its own has."""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kipgen.language.spec import HEADERS, MessageSpec
+from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.resolve.wire import WireMessage, resolve
 
 Before = tuple[int, ...] | dict[int, int]
@@ -77,6 +78,23 @@ def number_of(before: Before, spec: MessageSpec, version: int) -> int:
     return flexible if version in spec.flexible_versions else inflexible
 
 
+def numbers_of(spec: MessageSpec, headers: HeaderVersions) -> dict[int, int]:
+    """Map each version of a request or a response to the version of its header; empty for another message."""
+    before = headers.before(spec)
+    return {} if before is None else {one: number_of(before, spec, one) for one in spec.valid_versions.each()}
+
+
+def ranges_of(spec: MessageSpec, headers: HeaderVersions) -> dict[str, str]:
+    """Write out the headers of a message as `headerVersions` has them: from version 0 on, the last without an end."""
+    if spec.header_versions:
+        return {str(versions): str(number) for versions, number in spec.header_versions}
+    numbers = numbers_of(spec, headers)
+    starts = [one for one in numbers if numbers[one] != numbers.get(one - 1)]
+    ends = [*(start - 1 for start in starts[1:]), MAX_VERSION]
+    ranges = (Versions(start if start != starts[0] else 0, end) for start, end in zip(starts, ends, strict=False))
+    return {str(versions): str(numbers[start]) for versions, start in zip(ranges, starts, strict=True)}
+
+
 def header_versions(specs: Iterable[MessageSpec]) -> HeaderVersions:
     """Read the headers of a package from its own header specs; Kafka's where it has none."""
     own = {spec.name: spec for spec in specs}
@@ -104,8 +122,5 @@ def first_flexible(spec: MessageSpec) -> int:
 
 def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
     """Make the wire descriptions of all versions of a message, the lowest first."""
-    before = headers.before(spec)
-    return [
-        resolve(spec, version, None if before is None else number_of(before, spec, version))
-        for version in spec.valid_versions.each()
-    ]
+    numbers = numbers_of(spec, headers)
+    return [resolve(spec, version, numbers.get(version)) for version in spec.valid_versions.each()]

@@ -195,7 +195,11 @@ def _is_known(api_key: int, version: int) -> bool:
 @lru_cache(maxsize=4096)
 def _names_client(api_key: int, version: int) -> bool:
     """True if the header of a request has a client id, which only the oldest lack."""
-    return not _exists(api_key, version) or registry_of(KAFKA_PACKAGE).request_header_version(api_key, version) > 0
+    if not _exists(api_key, version):
+        return True
+    messages = registry_of(KAFKA_PACKAGE)
+    header = messages.message("RequestHeader", messages.request_header_version(api_key, version))
+    return any(field.name == "client_id" for field in header.FIELDS)
 
 
 @lru_cache(maxsize=16384)

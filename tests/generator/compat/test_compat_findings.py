@@ -74,6 +74,7 @@ _ABOUT_OTHER_THINGS = {
     "message-removed": "there is nothing to read it with",
     "message-type-changed": "the header before it is another",
     "api-key-changed": "the number is in the header",
+    "header-changed": "the bytes before it are others, as test_compat_headers compares them",
     "highest-version-lowered": "there is nothing to read it with",
     "lowest-version-lowered": "nothing shows what the version once was",
     "tagged-form-changed": "each released version keeps its bytes; a peer knows the tag from any of them",

@@ -11,6 +11,7 @@ import pytest
 from kipgen.commands.drift.jars import read_release
 from kipgen.commands.drift.write import update_text, write_missing
 from kipgen.reading import check
+from tests.support.places import DATA
 from tests.support.subjects.drifting_specs import (
     DEPTH,
     KAFKA,
@@ -249,3 +250,50 @@ def test_a_spec_that_would_break_a_rule_is_left_as_it_is(tmp_path: Path) -> None
     assert "Shades.type: []Shade in the specs, int32 in Kafka" in done.stdout
     assert (specs / "clients" / "Colour.json").read_text() == ours
     assert [path.name for path in (specs / "clients").iterdir()] == ["Colour.json"]
+
+
+HEADER = (DATA / "cases" / "headers-of-trunk" / "RequestHeader.json").read_text()
+OLD_HEADER = re.sub(",\n.*ClientInstanceId.*", "", HEADER.replace('"0-3"', '"0-2"'))
+
+
+def said(text: str, headers: str) -> str:
+    return re.sub('"flexibleVersions": "1[+]",', f'\\g<0> "headerVersions": {headers},', text)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ("", '{"0": "1", "1+": "2"}', None),
+        ('{"0": 1, "1": "2"}', "", None),
+        ("", '{"0": "1", "1+": "3"}', ({"0": "1", "1+": "2"}, {"0": "1", "1+": "3"})),
+        ('{"0": "1", "1+": "3"}', "", ({"0": "1", "1+": "3"}, {"0": "1", "1+": "2"})),
+    ],
+)
+def test_headers_that_kafka_spells_out_are_drift_where_they_are_others(
+    ours: str, theirs: str, expected: tuple[dict[str, str], dict[str, str]] | None, tmp_path: Path
+) -> None:
+    texts = said(OURS, ours) if ours else OURS, said(KAFKA, theirs) if theirs else KAFKA
+    headers = [HEADER if "3" in written else OLD_HEADER for written in (ours, theirs)]
+    specs, release = package(tmp_path, Colour=texts[0], Header=headers[0]), jar(tmp_path, texts[1], headers[1])
+    found = [one for one in drifted(specs, release) if one.message == "ColourRequest"]
+    assert [(one.fact, one.ours, one.kafka) for one in found] == ([("headerVersions", *expected)] if expected else [])
+
+
+def test_a_new_header_of_a_release_is_written_with_the_messages_that_keep_theirs(tmp_path: Path) -> None:
+    """A package derives its highest header, so messages that stay with an earlier one must say it from then on."""
+    tint = (("Colour", "Tint"), ('"apiKey": 7', '"apiKey": 8'))
+    ours, theirs = OURS, said(KAFKA, '{"0": "1", "1+": "2"}')
+    others = [OURS, said(KAFKA, '{"0": "1", "1+": "3"}')]
+    for old, new in tint:
+        others = [text.replace(old, new) for text in others]
+    specs = package(tmp_path, Colour=ours, Tint=others[0], Header=OLD_HEADER)
+    release = jar(tmp_path, theirs, others[1], HEADER)
+    assert {(one.message, one.fact) for one in drifted(specs, release)} == {
+        ("RequestHeader", "validVersions"),
+        ("RequestHeader", "field"),
+        ("TintRequest", "headerVersions"),
+    }
+    assert {one.problems for one in write_missing(specs, drafts(specs), read_release([release]))} == {()}
+    assert differences(specs, release) == []
+    assert '\n  "headerVersions": {"0": "1", "1+": "2"},\n' in (specs / "clients" / "Colour.json").read_text()
+    assert "headerVersions" not in (specs / "clients" / "Tint.json").read_text()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from kipgen.commands.compat.compare import compare_messages, compare_stored
-from kipgen.commands.compat.model import Change, Finding, Spot
+from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.language.spec import Location, MessageSpec
+from kipgen.language.spec import HEADERS, Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart
+from kipgen.resolve.headers import HeaderVersions, numbers_of
+from kipwire.tools.text import count_of
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,27 @@ def _number(spec: MessageSpec) -> tuple[str, int | None]:
     return spec.type, spec.api_key
 
 
-def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path) -> list[Finding]:
+class Headers(NamedTuple):
+    """The headers of the packages that two sets of specs are."""
+
+    old: HeaderVersions
+    new: HeaderVersions
+
+
+def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path, headers: Headers) -> list[Finding]:
     """Find all changes between two sets of specs, as their rules judge them.
 
     Args:
         matched: the messages in both.
         gone: the messages that only the old set has.
         folder: where their files would be.
+        headers: before requests and responses of both.
     """
     unstable = _unstable_versions([*(pair.old for pair in matched), *gone])
     found = [
         judge(change, pair, unstable) for pair in matched for change in compare_messages(pair.old.spec, pair.new.spec)
     ]
+    found += [judge(change, pair, unstable) for pair, change in _compare_headers(matched, headers)]
     rule = BY_ID["message-removed"]
     for revision in gone:
         location = Location(str(folder / revision.relative), 1, 1)
@@ -94,6 +106,37 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path)
             Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
         )
     return found
+
+
+def _compare_headers(matched: Sequence[Matched], headers: Headers) -> Iterator[tuple[Matched, Change]]:
+    """Find the messages whose released versions have another header.
+
+    A new version of the header changes all messages that do not say theirs, which is one change: of the header.
+    """
+    pairs = {pair.new.spec.name: pair for pair in matched}
+    derived: dict[str, dict[str, str]] = {}
+    for pair in matched:
+        old, new = pair.old.spec, pair.new.spec
+        before, after = numbers_of(old, headers.old), numbers_of(new, headers.new)
+        changes: list[Change] = []
+        for version in sorted(before.keys() & after.keys()) if old.type == new.type else ():
+            # A version that is flexible on one side alone has another header, too, but that is no second finding.
+            is_aligned = (version in old.flexible_versions) == (version in new.flexible_versions)
+            if is_aligned and before[version] != after[version]:
+                text = f"header version {before[version]} became {after[version]}"
+                spots = Spot(new.location, "headerVersions"), Spot(old.location, "headerVersions")
+                changes.append(Change("header-changed", new.name, text, *spots, frozenset({version})))
+        header = HEADERS.get(new.type)
+        if header in pairs and not old.header_versions and not new.header_versions:
+            if changes:
+                derived.setdefault(header, {})[new.name] = changes[-1].text
+        else:
+            yield from ((pair, change) for change in merge_versions(changes))
+    for name, texts in derived.items():
+        (first, text), others = next(iter(texts.items())), len(texts) - 1
+        whose = f"{first} and {count_of(others, 'other message')}" if others else first
+        spots = Spot(pairs[name].new.spec.location, "validVersions"), Spot(pairs[name].old.spec.location)
+        yield pairs[name], Change("header-changed", name, f"{text} of {whose} without headerVersions", *spots)
 
 
 def column_findings(matched: Sequence[Matched]) -> list[Finding]:

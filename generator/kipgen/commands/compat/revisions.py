@@ -26,12 +26,13 @@ from kipgen.commands.compat.git import (
     spec_blobs,
 )
 from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions, sort_findings
-from kipgen.commands.compat.package import Matched, Revision, column_findings, findings, judge, match
+from kipgen.commands.compat.package import Headers, Matched, Revision, column_findings, findings, judge, match
 from kipgen.commands.compat.tags import TagSpace, tag_spaces
 from kipgen.language.problems import Problem
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading.check import Checked, read_bytes, read_file, read_files
+from kipgen.resolve.headers import header_versions
 
 
 class SpecErrors(Exception):
@@ -138,7 +139,8 @@ def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
 def _compare(old: Sequence[Revision], new: Sequence[Revision], path: Path) -> Compared:
     matched, gone = match(old, new)
     folder = path if path.is_dir() else path.parent
-    return Compared(sort_findings(findings(matched, gone, folder)), tuple(matched))
+    headers = Headers(header_versions(one.spec for one in old), header_versions(one.spec for one in new))
+    return Compared(sort_findings(findings(matched, gone, folder, headers)), tuple(matched))
 
 
 _Use = tuple[str, int, str]

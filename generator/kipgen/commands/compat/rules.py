@@ -74,6 +74,21 @@ ALL = (
         bad=change(spec(flexible="none"), spec(flexible="3+")),
     ),
     _wire(
+        "header-changed",
+        summary="A released version keeps the version of the header before it; new versions may have another "
+        "(KIP-1313).",
+        breaks="peers expect the old header, and read the fields of the new one as the message, or the reverse",
+        instead="let headerVersions give the new header to the first version that is not released; where the header "
+        "itself has a new version, write the old one into the headerVersions of messages without them",
+        good=change(
+            _request(', "headerVersions": {"0-1": "1", "2+": "2"}'),
+            _request(', "headerVersions": {"0-1": "1", "2-3": "2", "4+": "3"}', valid="0-4"),
+        ),
+        bad=change(
+            _request(', "headerVersions": {"0+": "1"}'), _request(', "headerVersions": {"0-2": "1", "3+": "2"}')
+        ),
+    ),
+    _wire(
         "highest-version-lowered",
         summary="The highest version stays or rises.",
         breaks="peers that have agreed on the version are rejected, and records written in it can no longer be read",

@@ -15,8 +15,9 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
 
 from kipgen.commands.drift.jars import Published
@@ -25,13 +26,23 @@ from kipgen.language.spec import Default, FieldSpec, Location, MessageSpec, Stru
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import MAX_VERSION, Versions
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
+from kipgen.resolve.headers import HeaderVersions, header_versions, numbers_of, ranges_of
 
 Value = str | int | bool | list[str] | dict[str, str]
 """A fact as it is written in a spec."""
 
 PROPERTIES = (
     *("apiKey", "type", "listeners", "name", "validVersions", "deprecatedVersions", "flexibleVersions"),
-    *("latestVersionUnstable", "versions", "tag", "taggedVersions", "nullableVersions", "default", "encoding"),
+    *(
+        "headerVersions",
+        "latestVersionUnstable",
+        "versions",
+        "tag",
+        "taggedVersions",
+        "nullableVersions",
+        "default",
+        "encoding",
+    ),
     *("elementEncoding", "ignorable", "mapKey", "zeroCopy", "entityType"),
 )
 """The properties that are facts, in the order in which they are written; of a field, the name goes first."""
@@ -99,6 +110,7 @@ def _message_facts(spec: MessageSpec) -> dict[str, Value]:
         "validVersions": str(spec.served_versions),
         "flexibleVersions": "" if spec.valid_versions.is_empty else str(spec.flexible_versions),
         "deprecatedVersions": "" if spec.deprecated_versions.is_empty else str(spec.deprecated_versions),
+        "headerVersions": {str(versions): str(number) for versions, number in spec.header_versions},
         "listeners": sorted(spec.listeners),
         "latestVersionUnstable": spec.latest_version_unstable,
     }
@@ -233,6 +245,13 @@ class Drift:
     """Number of messages compared, of either side."""
 
 
+class Headers(NamedTuple):
+    """The headers of the package that our specs are, and of Kafka's release."""
+
+    ours: HeaderVersions = HeaderVersions()
+    kafka: HeaderVersions = HeaderVersions()
+
+
 def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Drift:
     """Compare specs with a release.
 
@@ -251,10 +270,14 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
         if draft.message.name in release or (file.parent in covered and _is_due(draft.message))
     ]
     found: list[Difference] = []
+    headers = Headers(
+        header_versions(draft.message for draft in ours.values()),
+        header_versions(one.draft.message for one in release.values()),
+    )
     names = sorted({*judged, *release})
     for name in names:
         theirs = release[name].draft if name in release else None
-        found += differences(known.get(name), theirs)
+        found += differences(known.get(name), theirs, headers)
     return Drift(tuple(found), len(names))
 
 
@@ -273,7 +296,7 @@ def covered_folders(ours: Mapping[Path, Draft], release: Mapping[str, Published]
     return {folder: jars.most_common(1)[0][0] for folder, jars in counts.items()}
 
 
-def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]:
+def differences(ours: Draft | None, kafka: Draft | None, headers: Headers) -> Iterator[Difference]:
     """Compare two specs of one message in the versions that Kafka has; None is a missing spec."""
     there = ours or kafka
     assert there is not None
@@ -281,12 +304,29 @@ def differences(ours: Draft | None, kafka: Draft | None) -> Iterator[Difference]
     oldest = oldest_version(kafka)
     left = nodes(ours, oldest) if ours is not None else {}
     right = nodes(kafka, oldest) if kafka is not None else {}
+    if ours is not None and kafka is not None:
+        stated = _stated_headers(ours.message, kafka.message, headers)
+        for side, value in zip((left, right), stated, strict=True):
+            side[""] = replace(side[""], facts={**side[""].facts, "headerVersions": value})
     for path in _in_order(left, right):
         mine, yours = left.get(path), right.get(path)
         if mine is not None and yours is not None:
             yield from _of_one(message, mine, yours, oldest)
         elif not _is_within_a_whole(path, left, right):
             yield _whole(message, mine, yours)
+
+
+def _stated_headers(ours: MessageSpec, kafka: MessageSpec, headers: Headers) -> tuple[Value, Value]:
+    """State the headers of both, by ranges; nothing where the versions that both have are preceded by the same ones.
+
+    Kafka's specs say them since KIP-1313. Where a spec does not, they follow from the flexible versions, which are a
+    fact of their own: so they are taken from the other spec here.
+    """
+    aligned = replace(ours, flexible_versions=kafka.flexible_versions)
+    mine, yours = numbers_of(aligned, headers.ours), numbers_of(kafka, headers.kafka)
+    if all(mine[version] == yours[version] for version in mine.keys() & yours.keys()):
+        return {}, {}
+    return ranges_of(ours, headers.ours), ranges_of(kafka, headers.kafka)
 
 
 def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[str]:

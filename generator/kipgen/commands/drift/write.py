@@ -24,6 +24,7 @@ from kipgen.commands.drift.compare import (
     PROPERTIES,
     WHOLE,
     Difference,
+    Headers,
     Node,
     Value,
     covered_folders,
@@ -35,12 +36,15 @@ from kipgen.commands.drift.compare import (
 )
 from kipgen.commands.drift.jars import Published
 from kipgen.language.problems import Problem
+from kipgen.language.spec import HEADERS
 from kipgen.language.versions import Versions
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.reading.source import MAX_BYTES, JsonPath, load_text
+from kipgen.resolve.headers import header_versions
 from kipwire.tools.files import read_regular, write_whole
 
+_SAME = Headers()
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -66,13 +70,14 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
         release: Kafka's by name.
     """
     files = {draft.message.name: file for file, draft in ours.items()}
+    headers = _headers_after(files, ours, release)
     folders = {jar: where for where, jar in covered_folders(ours, release).items()}
     for name, published in sorted(release.items()):
         if name in files:
             file = files[name]
             data = read_regular(file, MAX_BYTES)
             text = data.decode("utf-8-sig")
-            after = update_text(text, published.draft)
+            after = update_text(text, published.draft, headers)
             if after != text:
                 yield _write(file, after, data.startswith(_BOM), ours[file])
         else:
@@ -80,18 +85,35 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
             yield _write(where / f"{name}.json", message_text(nodes(published.draft)), False, None)
 
 
-def update_text(text: str, kafka: Draft) -> str:
+def _headers_after(files: Mapping[str, Path], ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Headers:
+    """Find the headers of both sides as they are once our specs of headers are written.
+
+    Another version of a header can change the header of every message that does not say it.
+    """
+    after = {name: ours[file].message for name, file in files.items()}
+    for name in set(HEADERS.values()) & release.keys():
+        after[name] = release[name].draft.message
+        if name in files:
+            text = read_regular(files[name], MAX_BYTES).decode("utf-8-sig")
+            after[name] = _read(update_text(text, release[name].draft)).message
+    kafka = header_versions(one.draft.message for one in release.values())
+    return Headers(header_versions(after.values()), kafka)
+
+
+def update_text(text: str, kafka: Draft, headers: Headers = _SAME) -> str:
     """Write the facts that a spec lacks into its text.
 
     Args:
         text: our spec, which has no errors.
         kafka: Kafka's spec of the same message.
+        headers: of both sides.
     """
     # A difference that no edit can remove stays, and would be tried for ever.
     tried: set[tuple[str, str]] = set()
     while True:
         ours = _read(text)
-        steps = (one for one in differences(ours, kafka) if _can_be_written(one) and (one.path, one.fact) not in tried)
+        found = differences(ours, kafka, headers)
+        steps = (one for one in found if _can_be_written(one) and (one.path, one.fact) not in tried)
         step = next(steps, None)
         if step is None:
             return text
