@@ -108,6 +108,17 @@ def test_properties_that_layouts_do_not_have_are_refused_in_them(more: dict[str,
         assert not refused(spec(fields, common=common))
 
 
+@pytest.mark.parametrize("type_", ["request", "response", "data", "header", "metadata", "layout", "coordinator-key"])
+def test_headers_are_refused_where_no_header_is(type_: str, tmp_path: Path) -> None:
+    more = ("" if type_ == "layout" else '"apiKey": 7, ') + '"headerVersions": {"0+": "1"}'
+    flexible = "none" if type_ in ("layout", "coordinator-key") else "2+"
+    text = spec(type_=type_, valid="0", flexible=flexible, more=more)
+    assert refused(text) == (type_ not in ("request", "response"))
+    broken = {problem.rule for problem in check_text(tmp_path, text).problems}
+    assert broken == ({"header-versions-on-requests"} if refused(text) else set())
+    assert not refused(text.replace('"0"', '"none"', 1)), "a retired message only keeps its number"
+
+
 SPECS = [
     file
     for folder in (ROOT / "schemas", DATA / "forms", DATA / "layouts")

@@ -82,6 +82,7 @@ RICH: dict[str, Any] = {
     "validVersions": "0-3",
     "servedVersions": "1+",
     "flexibleVersions": "2+",
+    "headerVersions": {"0-1": "1", "2+": 2},
     "deprecatedVersions": "0",
     "latestVersionUnstable": False,
     "closedTaggedVersions": True,

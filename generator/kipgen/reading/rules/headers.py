@@ -170,10 +170,10 @@ class _Header(NamedTuple):
     name: str
     valid: Versions
     flexible: Versions
-    """Those of its valid versions that are flexible."""
+    """Its valid versions that are flexible."""
     whose: str
     remedy: str
-    """How a version of it is added."""
+    """Advice on a version that it lacks, up to that version."""
 
     @property
     def inflexible(self) -> range:
