@@ -12,11 +12,14 @@ import pytest
 
 from kipgen.language.spec import HEADERS, KAFKA_HEADERS
 from kipgen.package.generate import apply_changes, find_changes
+from kipgen.python.render import registry_entry
 from kipgen.reading.check import read_file, read_folder
+from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.rules.examples import spec
-from kipgen.resolve.headers import HeaderVersions, numbers_of, ranges_of
-from kipgen.resources import kafka_spec
+from kipgen.resolve.headers import HeaderVersions, header_versions, numbers_of, ranges_of
+from kipgen.resources import kafka_spec, kafka_specs
 from tests.support.places import DATA
+from tests.support.subjects.drifting_specs import drifted, jar
 from tests.support.subjects.rule_checks import check_text
 
 SPECS = DATA / "cases" / "headers-of-trunk"
@@ -216,6 +219,29 @@ def test_what_is_offered_for_kafka_is_the_header_that_the_message_has(name: str,
     assert numbers_of(new, headers) == numbers_of(old, headers)
     assert headers.before(new) == headers.before(old), "generated code is the same"
     assert ranges_of(old, headers) == {str(range_): str(number) for range_, number in new.header_versions}
+
+
+@pytest.mark.night
+def test_all_of_kafkas_specs_in_the_form_of_its_trunk_are_the_same_package(tmp_path: Path) -> None:
+    specs = tmp_path / "kafka_messages"
+    shutil.copytree(kafka_specs(), specs)
+    spelt_out = 0
+    for problem in read_folder(specs, kafka=True)[1]:
+        if problem.rule == "kafka-header-versions":
+            offered = problem.text[problem.text.index('"headerVersions"') :]
+            file = Path(problem.location.file)
+            file.write_text(file.read_text().replace('"flexibleVersions"', f'{offered},\n  "flexibleVersions"', 1))
+            spelt_out += 1
+    assert spelt_out > 180
+    sides = [read_folder(folder) for folder in (kafka_specs(), specs)]
+    assert all(problems == () for _, problems in sides)
+    old, new = ([one.spec for one in checked if one.spec is not None] for checked, _ in sides)
+    headers = header_versions(new)
+    assert headers == header_versions(old)
+    assert [registry_entry(one, headers) for one in new] == [registry_entry(one, headers) for one in old]
+    release = jar(tmp_path, *(file.read_text() for file in specs.rglob("*.json") if not is_enum_file(str(file))))
+    assert [one for one in drifted(kafka_specs(), release) if one.fact == "headerVersions"] == []
+    assert drifted(specs, release) == ()
 
 
 def test_kafkas_headers_in_the_rules_are_those_of_the_specs() -> None:
