@@ -279,6 +279,12 @@ def test_headers_that_kafka_spells_out_are_drift_where_they_are_others(
     assert [(one.fact, one.ours, one.kafka) for one in found] == ([("headerVersions", *expected)] if expected else [])
 
 
+@pytest.mark.parametrize("headers", ['{"1+": "2"}', '{"0": "1", "3+": "2"}', '{"0+": "2", "1+": "1"}', '{"9": "2"}'])
+def test_headers_of_a_release_that_no_rule_accepts_are_read_all_the_same(headers: str, tmp_path: Path) -> None:
+    found = drifted(package(tmp_path, Colour=OURS), jar(tmp_path, said(KAFKA, headers)))
+    assert {one.fact for one in found} <= {"headerVersions"}
+
+
 def test_a_new_header_of_a_release_is_written_with_the_messages_that_keep_theirs(tmp_path: Path) -> None:
     """A package derives its highest header, so messages that stay with an earlier one must say it from then on."""
     tint = (("Colour", "Tint"), ('"apiKey": 7', '"apiKey": 8'))

@@ -254,13 +254,13 @@ def test_kafkas_headers_in_the_rules_are_those_of_the_specs() -> None:
 
 
 def test_every_header_that_specs_can_say_is_the_one_that_versions_get(tmp_path: Path) -> None:
-    """All ways to give five versions one of four headers that never falls, in every form of ranges."""
-    for numbers in itertools.combinations_with_replacement(range(4), 5):
-        runs = [[*group] for _, group in itertools.groupby(range(5), numbers.__getitem__)]
+    """All ways to give four versions one of four headers that never falls, in two forms of ranges."""
+    for numbers in itertools.combinations_with_replacement(range(4), 4):
+        runs = [[*group] for _, group in itertools.groupby(range(4), numbers.__getitem__)]
         ranges = {f"{run[0]}-{run[-1]}": str(numbers[run[0]]) for run in runs}
         alone = {str(version): number for version, number in enumerate(numbers)}
         for headers in (ranges, alone):
-            checked = check_text(tmp_path, request(json.dumps(headers), valid="0-4"))
+            checked = check_text(tmp_path, request(json.dumps(headers)))
             assert checked.spec is not None
             assert [*numbers_of(checked.spec, HeaderVersions()).values()] == [*numbers]
 

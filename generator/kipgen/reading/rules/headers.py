@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kipgen.language.spec import HEADERS, KAFKA_HEADERS, MessageSpec
-from kipgen.language.versions import MAX_VERSION, Versions
+from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft
 from kipgen.reading.rules.examples import spec
 from kipgen.reading.rules.rule import Finding, Folder, folder_rule, message_rule
@@ -74,12 +74,12 @@ def header_versions_coverage(draft: Draft) -> Iterator[Finding]:
     due = lowest if ranges[0].lowest else 0
     for versions in ranges:
         if versions.lowest > due:
-            text = f"version {_between(due, versions.lowest - 1)} has no header before {versions}; add it"
+            text = f"version {Versions(due, versions.lowest - 1)} has no header before {versions}; add it"
             yield _at(draft, versions, text)
             return
         due = max(due, versions.highest + 1)
     if due <= highest:
-        text = f"version {_between(due, highest)} has no header after {ranges[-1]}; add it, as in {ranges[-1].lowest}+"
+        text = f"version {Versions(due, highest)} has no header after {ranges[-1]}; add it, as in {ranges[-1].lowest}+"
         yield _at(draft, ranges[-1], text)
 
 
@@ -87,7 +87,7 @@ def header_versions_coverage(draft: Draft) -> Iterator[Finding]:
     needs=("type", _PROPERTY),
     summary="A later version does not have an earlier header.",
     good=_GOOD,
-    bad=_request('{"0-2": "2", "3+": "1"}', name="ProbeQuestion"),
+    bad=_request('{"0-2": "2", "3+": "1"}'),
 )
 def header_versions_falling(draft: Draft) -> Iterator[Finding]:
     message = draft.message
@@ -221,10 +221,6 @@ def _overlaps(message: MessageSpec) -> Iterator[tuple[Versions, Versions]]:
     for (earlier, _), (later, _) in itertools.pairwise(message.header_versions):
         if earlier.highest >= later.lowest:
             yield earlier, later
-
-
-def _between(lowest: int, highest: int) -> Versions:
-    return Versions(lowest, min(highest, MAX_VERSION))
 
 
 def _at(draft: Draft, versions: Versions, text: str) -> Finding:
