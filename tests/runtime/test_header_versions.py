@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 from kipgen.data.document import resolve_folder
-from kipwire import EncodeError, Message, UnsupportedVersionError
+from kipwire import EncodeError, Message, UnsupportedVersionError, build
 from kipwire.aio import connect, serve
 from kipwire.connection import ClientConnection, Request, Response, ServerConnection, versions_answer
 from kipwire.console.inspect.tree import inspect_request
@@ -136,10 +136,10 @@ def test_connections_over_asyncio_agree_on_the_version_and_so_on_the_header(lane
             return versions_answer(lanes.REGISTRY, request.api_version, {18: range(4), 47: range(2), 48: range(2, 4)})
         seen.append((request.api_key, request.header.VERSION))
         assert request.client_id == "me"
-        if request.api_key == 47:
-            body: Any = request.body
-            return lanes.response(47, request.api_version)(error_code=len(body.lanes))
-        return lanes.response(48, request.api_version)(lanes=[7])
+        body: Any = request.body
+        values = {"error_code": len(body.lanes)} if request.api_key == 47 else {"lanes": [7]}
+        response: type[Message] = lanes.response(request.api_key, request.api_version)
+        return build(response, values)
 
     async def work() -> None:
         async with (

@@ -143,8 +143,8 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         text = f"{_label(path)} is {abbreviate(value)}; write a whole number"
         yield Problem(document.location(path), about, "wrong-kind", text), path
     elif error.validator == "minProperties":
-        rule, due = _COVERAGE[str(name)]
-        text = f"the object is empty; give {due}, or leave the property out"
+        rule, content = _COVERAGE[str(name)]
+        text = f"the object is empty; give {content}, or leave the property out"
         yield Problem(document.location(path), about, rule, text), path
     elif error.validator != "pattern":
         yield Problem(document.location(path), about, "wrong-kind", error.message), path

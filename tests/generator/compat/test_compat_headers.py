@@ -47,11 +47,10 @@ WAYS: list[dict[str, str] | None] = [
 
 
 def frame_of(cls: Any) -> bytes:
-    header = kafka_messages.message("RequestHeader", cls.HEADER_VERSION)
+    header: Any = kafka_messages.message("RequestHeader", cls.HEADER_VERSION)
     values: dict[str, Any] = {} if cls.HEADER_VERSION == 0 else {"client_id": "me"}
-    return header(request_api_key=900, request_api_version=cls.VERSION, **values).encode() + bytes(
-        cls(alpha=1).encode()
-    )
+    start: bytes = header(request_api_key=900, request_api_version=cls.VERSION, **values).encode()
+    return start + bytes(cls(alpha=1).encode())
 
 
 def test_a_finding_is_where_the_frames_differ_and_nowhere_else(tmp_path: Path) -> None:
