@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
 
-EXAMPLES = int(os.environ.get("KIPWIRE_EXAMPLES") or (6 if THOROUGH else 3))
-"""Examples of each property of each class: few, as there are many classes; twice as many each night."""
+EXAMPLES = int(os.environ.get("KIPWIRE_EXAMPLES") or (6 if THOROUGH else 2))
+"""Examples of each property of each class: few, as there are many classes; three times as many each night."""
 
 
 class _Index:

@@ -68,7 +68,10 @@ def properties_of(schema: object) -> Iterator[str]:
             yield from properties_of(inner)
 
 
-@pytest.mark.parametrize("package", FOLDERS)
+@pytest.mark.parametrize(
+    "package",
+    [pytest.param(one, marks=[pytest.mark.night] if one == "kafka_messages" else []) for one in FOLDERS],
+)  # jsonschema takes seconds for its messages
 def test_a_document_is_valid_and_has_no_property_that_the_schema_lacks(package: str) -> None:
     Draft202012Validator.check_schema(SCHEMA)
     Draft202012Validator(SCHEMA).validate(resolved(package))
