@@ -34,11 +34,15 @@ app = CommandLine(
         ),
         "advise": Command(
             "kipgen.commands.advise.command:advise",
-            "Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec.",
+            "Advise which encodings (KIP-625) or tags save bytes, from sample messages, with the text for the spec.",
         ),
         "compat": Command(
             "kipgen.commands.compat.command:compat",
             "Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something.",
+        ),
+        "tags": Command(
+            "kipgen.commands.compat.tags_command:tags",
+            "List the tags of a message and its structs, of all versions and git's history, with the lowest free one.",
         ),
         "drift": Command(
             "kipgen.commands.drift.command:drift",

@@ -9,6 +9,7 @@ from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Settings, SettingsError, find_settings
 from kipgen.language.problems import Problem
 from kipgen.reading.spec_files import spec_files
+from kipgen.resources import kafka_spec
 from kipwire.cli.command_line import fail
 from kipwire.tools.text import print_err
 
@@ -24,6 +25,24 @@ def settings_here() -> Settings:
         return find_settings()
     except SettingsError as error:
         fail(str(error))
+
+
+def find_spec(path: Path) -> tuple[Path, str]:
+    """Find a spec by its file or by the name of its message: one of Kafka's, or else of the project's.
+
+    Returns:
+        the file, and how it is named where a line of it is shown: an installed spec by its name alone.
+    """
+    name = str(path)
+    if path.exists() or not name.isidentifier():
+        return path, name
+    if found := kafka_spec(name):
+        return found, found.name  # one's copy of it lies elsewhere
+    for folder in list(settings_here().specs) or sorted(Path("schemas").glob("*")):
+        for file in spec_files(folder):
+            if file.stem == name:
+                return file, str(file)
+    return path, name
 
 
 def packages_here(settings: Settings) -> list[Path]:

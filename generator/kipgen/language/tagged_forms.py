@@ -11,8 +11,9 @@ bytes belongs into `Form`, or the first two let through what older peers cannot 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from kipgen.language.spec import FieldSpec
 from kipgen.language.types import Encoding
@@ -69,6 +70,11 @@ class TaggedPart:
                 start = runs.pop()[0].lowest
             runs.append((Versions(start, end), form))
         return tuple(runs)
+
+
+def lowest_free_tag(taken: Collection[int]) -> int:
+    """Return the lowest tag that is not among those taken."""
+    return next(tag for tag in count() if tag not in taken)
 
 
 def tagged_parts(structs: StructFields) -> Iterator[TaggedPart]:

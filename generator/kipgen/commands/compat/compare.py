@@ -23,17 +23,25 @@ from typing import Any
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.commands.compat.tags import compare_tagged_data, compare_tags
+from kipgen.commands.compat.tags import UsedTags, compare_tagged_data, compare_tags
 from kipgen.commands.compat.wire_items import WireItem, WireItems, fingerprint, wire_items
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.resolve.wire import WireField, resolve
 
+_NEVER_USED: UsedTags = {}
 
-def compare_messages(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
-    """Find every change between two revisions of a message, each once, with all versions that it touches."""
-    tagged = (*compare_tags(old, new), *compare_tagged_data(old, new))
+
+def compare_messages(old: MessageSpec, new: MessageSpec, used: UsedTags = _NEVER_USED) -> tuple[Change, ...]:
+    """Find every change between two revisions of a message, each once, with all versions that it touches.
+
+    Args:
+        old: the released spec.
+        new: the spec as it is now.
+        used: the tags of the history.
+    """
+    tagged = (*compare_tags(old, new, used), *compare_tagged_data(old, new))
     return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
 
 

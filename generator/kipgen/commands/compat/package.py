@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kipgen.commands.compat.compare import compare_messages, compare_stored
 from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
+from kipgen.commands.compat.tags import UsedTags
 from kipgen.language.spec import HEADERS, Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart
 from kipgen.resolve.headers import HeaderVersions, numbers_of
@@ -84,7 +85,13 @@ class Headers(NamedTuple):
     new: HeaderVersions
 
 
-def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path, headers: Headers) -> list[Finding]:
+def findings(
+    matched: Sequence[Matched],
+    gone: Sequence[Revision],
+    folder: Path,
+    headers: Headers,
+    used: Mapping[str, UsedTags],
+) -> list[Finding]:
     """Find all changes between two sets of specs, as their rules judge them.
 
     Args:
@@ -92,10 +99,13 @@ def findings(matched: Sequence[Matched], gone: Sequence[Revision], folder: Path,
         gone: the messages that only the old set has.
         folder: where their files would be.
         headers: before requests and responses of both.
+        used: the tags of the history, by the old file.
     """
     unstable = _unstable_versions([*(pair.old for pair in matched), *gone])
     found = [
-        judge(change, pair, unstable) for pair in matched for change in compare_messages(pair.old.spec, pair.new.spec)
+        judge(change, pair, unstable)
+        for pair in matched
+        for change in compare_messages(pair.old.spec, pair.new.spec, used.get(pair.old.file, {}))
     ]
     found += [judge(change, pair, unstable) for pair, change in _compare_headers(matched, headers)]
     rule = BY_ID["message-removed"]

@@ -5,32 +5,21 @@ a field's for ever (KIP-482), also if neither of the two revisions has the field
 not with HEAD, since what came and went after it was never released; a past content with errors bears no witness either,
 since no code was generated from it.
 
-`git` reads, `package` pairs messages and judges, `tags` has the spaces in which a tag is unique. A finding of the
-history is dropped where the comparison has it already.
+`git` reads, `package` pairs messages and judges, `history` has the tags that files had. A finding of the history is
+dropped where the comparison has it already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from kipgen.commands.compat.git import (
-    Commit,
-    GitError,
-    PastContent,
-    contents,
-    find_commit,
-    has_no_commit,
-    past_contents,
-    spec_blobs,
-)
-from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions, sort_findings
+from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
+from kipgen.commands.compat.history import forgotten_tags, tag_histories, used_tags
+from kipgen.commands.compat.model import Finding, sort_findings
 from kipgen.commands.compat.package import Headers, Matched, Revision, column_findings, findings, judge, match
-from kipgen.commands.compat.tags import TagSpace, tag_spaces
 from kipgen.language.problems import Problem
-from kipgen.language.spec import MessageSpec
-from kipgen.language.versions import Versions
 from kipgen.reading.check import Checked, read_bytes, read_file, read_files
 from kipgen.resolve.headers import header_versions
 
@@ -73,7 +62,10 @@ def compare_paths(old: Path, new: Path) -> Compared:
     Raises:
         SpecErrors: a spec has errors, or cannot be read.
     """
-    return _compare(_revisions(_read(old), str(old)), _revisions(_read(new), str(new)), new)
+    before, after = _revisions(_read(old), str(old)), _revisions(_read(new), str(new))
+    matched, gone = match(before, after)
+    found = findings(matched, gone, _folder_of(new), _headers(before, after), {})
+    return Compared(sort_findings(found), tuple(matched))
 
 
 def compare_with_commit(path: Path, revision: str) -> Compared:
@@ -96,18 +88,21 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
     prefix = f"{revision}:"
     folder = prefix + path.resolve().relative_to(commit.root).as_posix()
     old = _revisions([read_bytes(data[blob], prefix + name) for name, blob in blobs.items()], folder)
-    compared = _compare(old, new, path)
-    pairs = {pair.old.file.removeprefix(prefix): pair for pair in match(old, new)[0]}
-    past = forgotten_tags(commit, {name: pair.new.spec for name, pair in pairs.items()})
-    known = {(finding.path, finding.rule.id) for finding in compared.findings}
-    witnessed = [
-        # No version is unstable here: `_tag_uses` has left out what only such a version used.
-        judge(change, pairs[name], {})
-        for name, changes in past.items()
-        for change in changes
+    matched, gone = match(old, new)
+    names = {pair.old.file: pair.old.file.removeprefix(prefix) for pair in matched}
+    past = tag_histories(commit, names.values())
+    histories = {file: past[name] for file, name in names.items()}
+    used = {file: used_tags(history) for file, history in histories.items()}
+    found = findings(matched, gone, _folder_of(path), _headers(old, new), used)
+    known = {(finding.path, finding.rule.id) for finding in found}
+    found += [
+        # No version is unstable here: the history has left out what only such a version used.
+        judge(change, pair, {})
+        for pair in matched
+        for change in forgotten_tags(pair.new.spec, histories[pair.old.file])
         if (change.path, change.rule) not in known
     ]
-    return Compared(sort_findings([*compared.findings, *witnessed]), compared.matched, commit.is_shallow)
+    return Compared(sort_findings(found), tuple(matched), commit.is_shallow)
 
 
 def _read(path: Path) -> list[Checked]:
@@ -136,72 +131,9 @@ def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
     ]
 
 
-def _compare(old: Sequence[Revision], new: Sequence[Revision], path: Path) -> Compared:
-    matched, gone = match(old, new)
-    folder = path if path.is_dir() else path.parent
-    headers = Headers(header_versions(one.spec for one in old), header_versions(one.spec for one in new))
-    return Compared(sort_findings(findings(matched, gone, folder, headers)), tuple(matched))
+def _headers(old: Sequence[Revision], new: Sequence[Revision]) -> Headers:
+    return Headers(header_versions(one.spec for one in old), header_versions(one.spec for one in new))
 
 
-_Use = tuple[str, int, str]
-"""The path of a message's or struct's fields below the message, a tag, and the name of its field."""
-
-
-def forgotten_tags(commit: Commit, specs: Mapping[str, MessageSpec]) -> dict[str, tuple[Change, ...]]:
-    """Find the tags that a file once used and that now are neither their field's nor reserved.
-
-    Args:
-        commit: where to start; it and all before it are read.
-        specs: the specs as they are now, by the paths that their files had in that commit.
-
-    Returns:
-        What was found, by the same paths.
-
-    Raises:
-        GitError: git fails.
-    """
-    past = past_contents(commit, specs)
-    data = contents(commit, (content.blob for revisions in past.values() for content in revisions))
-    uses = {blob: frozenset(_tag_uses(text)) for blob, text in data.items()}
-    return {path: merge_versions(_forgotten(specs[path], revisions, uses)) for path, revisions in past.items()}
-
-
-def _tag_uses(data: bytes) -> Iterator[_Use]:
-    """Yield the tags of the released versions of a spec; none for one with errors, which was never used."""
-    spec = read_bytes(data, "").comparable if b'"tag"' in data else None
-    if spec is None:
-        return
-    released = spec.valid_versions
-    if spec.latest_version_unstable:
-        released = released.intersect(Versions(0, released.highest - 1))
-    for space in tag_spaces(spec):
-        for tag, field in space.by_tag.items():
-            if not field.tagged_versions.intersect(released).is_empty:
-                yield _below_message(space), tag, field.name
-
-
-def _forgotten(
-    spec: MessageSpec, revisions: list[PastContent], uses: Mapping[str, frozenset[_Use]]
-) -> Iterator[Change]:
-    spaces = {_below_message(space): space for space in tag_spaces(spec)}
-    newest: dict[_Use, str] = {}
-    for revision in revisions:
-        for use in sorted(uses[revision.blob]):
-            # The newest commit comes first, and is the one that a report names.
-            newest.setdefault(use, revision.commit)
-    for (path, tag, name), commit in newest.items():
-        space = spaces.get(path)
-        now = space.by_tag.get(tag) if space is not None else None
-        if space is None or tag in space.all_reserved or (now is not None and now.name == name):
-            continue
-        text = f"tag {tag} belonged to {name} up to commit {commit}"
-        if now is None:
-            spot = Spot(space.location, "reservedTags")
-            yield Change("tag-forgotten", f"{space.path}.{name}", text, spot, Spot(space.location))
-        else:
-            spot = Spot(now.location, "tag")
-            yield Change("tag-reused", f"{space.path}.{now.name}", text, spot, spot)
-
-
-def _below_message(space: TagSpace) -> str:
-    return space.path.partition(".")[2]
+def _folder_of(path: Path) -> Path:
+    return path if path.is_dir() else path.parent

@@ -12,16 +12,20 @@ the field as the measure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from dataclasses import field as field_with
 from functools import cached_property
 
 from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
-from kipgen.language.tagged_forms import StructFields, WireForm, form_in, plain_form
+from kipgen.language.tagged_forms import StructFields, WireForm, form_in, lowest_free_tag, plain_form
 from kipgen.language.types import encoding_property
 from kipwire.tools.text import count_of
+
+NO_TAGS: frozenset[int] = frozenset()
+UsedTags = Mapping[str, frozenset[int]]
+"""Tags that were used in the history, by `TagSpace.below_message`."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,32 @@ class TagSpace:
     def all_reserved(self) -> frozenset[int]:
         return frozenset(self.reserved)
 
+    @property
+    def below_message(self) -> str:
+        """The path below the message; empty for the message itself."""
+        return self.path.partition(".")[2]
 
-def compare_tags(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """Compare every tag that the released versions of the old spec have."""
+    @property
+    def taken(self) -> frozenset[int]:
+        """The tags that no other field can get, as far as the spec says."""
+        return self.all_reserved | self.by_tag.keys()
+
+    def lowest_free(self, used: Set[int] = NO_TAGS) -> int:
+        """Return the lowest tag that no field has, had by `reservedTags`, or had among those used otherwise."""
+        return lowest_free_tag(self.taken | used)
+
+
+def compare_tags(old: MessageSpec, new: MessageSpec, used: UsedTags) -> Iterator[Change]:
+    """Compare every tag that the released versions of the old spec have.
+
+    Args:
+        old: the released spec.
+        new: the spec as it is now.
+        used: the tags of the history, which new fields must not get, either.
+    """
     for before, after in tag_space_pairs(old, new):
-        yield from _compare_spaces(old, before, after)
+        free = after.lowest_free(before.taken | used.get(after.below_message, NO_TAGS))
+        yield from _compare_spaces(old, before, after, free)
 
 
 def tag_spaces(message: MessageSpec) -> Iterator[TagSpace]:
@@ -89,20 +114,20 @@ def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> T
     return TagSpace(path, struct.location, struct.fields, struct.reserved_tags)
 
 
-def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
+def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace, free: int) -> Iterator[Change]:
     for tag, field in old.by_tag.items():
         versions = frozenset(message.valid_versions.intersect(field.tagged_versions).each())
         if versions:
-            yield from _compare_tag(tag, field, new, versions)
-    yield from _compare_reserved(old, new)
+            yield from _compare_tag(tag, field, new, versions, free)
+    yield from _compare_reserved(old, new, free)
 
 
-def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
+def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int], free: int) -> Iterator[Change]:
     """Compare one tag of a field that is tagged in some released versions."""
     spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
     same = new.by_name.get(field.name)
     if taken is not None and taken.name != field.name:
-        text = f"tag {tag} belonged to {field.name}"
+        text = f"tag {tag} belonged to {field.name}; the lowest free tag is {free}"
         yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.location, "tag"), spot, versions)
     elif taken is None and same is not None and same.tag is not None:
         text = f"tag {tag} became {same.tag}"
@@ -119,12 +144,12 @@ def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
     return field is not None and any(version in field.versions for version in versions)
 
 
-def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
+def _compare_reserved(old: TagSpace, new: TagSpace, free: int) -> Iterator[Change]:
     spot = Spot(old.location, "reservedTags")
     for tag in old.reserved:
         field = new.by_tag.get(tag)
         if field is not None:
-            text = f"tag {tag} was reserved: it once belonged to another field"
+            text = f"tag {tag} was reserved: it once belonged to another field; the lowest free tag is {free}"
             yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.location, "tag"), spot)
         elif tag not in new.all_reserved:
             text = f"tag {tag} is no longer reserved"

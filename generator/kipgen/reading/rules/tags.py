@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kipgen.language.spec import Location
-from kipgen.language.tagged_forms import TaggedPart, WireForm, tagged_parts
+from kipgen.language.tagged_forms import TaggedPart, WireForm, lowest_free_tag, tagged_parts
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.reading.draft import Draft, FieldDraft, StructDraft
@@ -164,10 +164,16 @@ def _form_property(field: FieldDraft, forms: _WireForms) -> str:
     bad=spec(tagged_field(), tagged_field("Beta", 0, versions="3+")),
 )
 def duplicate_tag(struct: StructDraft, _: Draft) -> Iterator[Finding]:
-    tagged = (field for field in struct.fields if field.spec.tag is not None)
+    tagged = [field for field in struct.fields if field.spec.tag is not None]
     for field, first in repeats(tagged, lambda it: it.spec.tag):
         text = f"tag {field.spec.tag} is already used by {first.spec.name} (line {first.part.location('tag').line})"
-        yield Finding(field.part, f"{text}; choose another", "tag")
+        yield Finding(field.part, f"{text}; {_free(struct)}", "tag")
+
+
+def _free(struct: StructDraft) -> str:
+    """Say which tag a field can get: the rule sees one spec, not the history in which others may have been used."""
+    taken = {*struct.spec.reserved_tags, *(field.spec.tag for field in struct.fields if field.spec.tag is not None)}
+    return f"the lowest free tag is {lowest_free_tag(taken)}"
 
 
 @struct_rule(
@@ -229,7 +235,7 @@ def reserved_tag_used(struct: StructDraft, _: Draft) -> Iterator[Finding]:
     for field in struct.fields:
         if field.spec.tag in struct.spec.reserved_tags:
             line = struct.part.location("reservedTags").line
-            text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; choose another tag"
+            text = f"tag {field.spec.tag} is reserved (line {line}): another field once had it; {_free(struct)}"
             yield Finding(field.part, text, "tag")
 
 
