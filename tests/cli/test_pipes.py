@@ -79,6 +79,8 @@ COMMANDS = {
     "advise a spec": ["advise", "Pipe.json", "--samples", "specs"],
     "advise samples": ["advise", SPEC, "--samples", "Pipe.bin"],
     "advise a capture": ["advise", SPEC, "--samples", "capture"],
+    "advise a segment": ["advise", SPEC, "--samples", "00000000000000000000.log"],
+    "tags": ["tags", "Pipe.json"],
     "compat old": ["compat", "Pipe.json", "specs"],
     "compat new": ["compat", "specs", "Pipe.json"],
     "compat folders": ["compat", "with_pipe", "specs"],

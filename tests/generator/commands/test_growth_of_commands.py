@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from kipgen.commands.advise.savings import AdviceError, advise
+from kipgen.commands.advise.tag_counts import TagCounts
+from kipgen.commands.advise.tag_savings import advise_on_tags
 from kipgen.commands.app import app
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.data.document import resolve_folder
@@ -83,6 +86,28 @@ def advised(it: Case) -> Action:
     return action
 
 
+def advised_on_tags(it: Case) -> Action:
+    spec = read_file(it.file).spec
+    assert spec is not None
+    fresh = it.fresh()
+    message = fresh.cls.decode(fresh.data)
+
+    def action() -> None:
+        counts = TagCounts(message.NAME)
+        counts.add(message)
+        try:
+            advise_on_tags(spec, counts, {})
+        except AdviceError as error:
+            assert "shared structs give its fields" in str(error)
+
+    return action
+
+
+def tags_listed(it: Case) -> Action:
+    arguments = ["tags", str(it.file)]
+    return lambda: CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
 def inspected(it: Case) -> Action:
     fresh = it.fresh()
     return lambda: list(text_lines(inspect_message(fresh.cls, fresh.data)))
@@ -116,6 +141,8 @@ COMMANDS: dict[str, Walk] = {
     "compat, new fields": lambda it: compared(it.changed('"fields": [{', '"fields": [{"name": "New", "type": "int8", '
                                                          '"versions": "0+"}, {'), it.file),
     "advise": advised,
+    "advise, tags": advised_on_tags,
+    "tags": tags_listed,
     "inspect": inspected,
     "call, template": templated,
     "call, error codes": codes_told,
@@ -181,7 +208,13 @@ def problems(
 @pytest.mark.night
 @pytest.mark.parametrize("how", LEVELS)
 def test_structs_that_share_structs_cost_no_more_than_structs(how: str, tmp_path: Path, packages: Packages) -> None:
-    has_all_ways = ("advise", "inspect", "call, template", "call, error codes")  # since a message of those has
+    has_all_ways = (
+        "advise",
+        "advise, tags",
+        "inspect",
+        "call, template",
+        "call, error codes",
+    )  # since a message of those has
     without = has_all_ways if how == "structs" else ()
     assert not problems(tmp_path, packages, of_levels(how), how, (8, 16, 30), without)
 

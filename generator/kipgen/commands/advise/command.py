@@ -7,23 +7,31 @@ matplotlib, which is an extra of its own and takes a second to import, is import
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from importlib.util import find_spec
+from collections.abc import Iterable, Sequence
+from importlib import util
 from pathlib import Path
+from typing import Any
 
 import click
+from rich.console import RenderableType
 
-from kipgen.commands.advise.samples import Samples, SamplesError, read_samples, registry_with
+from kipgen.commands.advise.samples import Counting, Samples, SamplesError, read_samples, registry_with
 from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice
 from kipgen.commands.advise.savings import advise as advise_on
+from kipgen.commands.advise.tag_counts import TagCounter
+from kipgen.commands.advise.tag_savings import WITHOUT_TAGS, advise_on_tags
+from kipgen.commands.advise.tag_text import plain_message, plain_package, report_message, report_package
 from kipgen.commands.advise.text import ELEMENT_MARK, failures, label, plain, report, share
-from kipgen.commands.console import print_problems, settings_here
+from kipgen.commands.compat.history import histories_of, used_tags
+from kipgen.commands.console import find_spec, print_problems, settings_here
 from kipgen.commands.settings import DEFAULT_OUT
+from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
-from kipgen.resources import kafka_spec
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.cli.options import Format, one_format
 from kipwire.cli.terminal import ERR, table_console
+from kipwire.message.encodings import Counts
+from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
 from kipwire.model.extras import missing_extra
 from kipwire.tools.text import count_of, print_err
@@ -46,6 +54,12 @@ from kipwire.tools.text import count_of, print_err
 @click.option("--package", "-p", default="kafka_messages", help="The generated package that decodes the messages.")
 @click.option("--version", type=int, help="Version of messages in JSON lines that do not contain it.")
 @one_format
+@click.option(
+    "--tags",
+    is_flag=True,
+    help="Advise which fields to tag (KIP-482) instead, with what compact lengths save and tag sections cost; also for "
+    "a folder of specs.",
+)
 @click.option("--plot", type=PATH, help="Draw the bytes of each field, too: a .png, .svg or .pdf file.")
 def advise(
     spec: Path,
@@ -54,14 +68,18 @@ def advise(
     package: str,
     version: int | None,
     format_: Format,
+    tags: bool,
     plot: Path | None,
 ) -> None:
-    """Advise which encodings (KIP-625) save bytes, from sample messages, with the text to paste into the spec."""
-    shown = str(spec)
-    if not spec.exists() and (found := kafka_spec(shown)):
-        spec, shown = found, found.name  # one's copy of it lies elsewhere than the installed one
+    """Advise which encodings (KIP-625) or tags save bytes, from sample messages, with the text for the spec."""
+    spec, shown = find_spec(spec)
     if plot is not None:
+        if tags:
+            fail("--plot draws encodings; leave it out with --tags")
         _need_plotting(plot)
+    if tags and spec.is_dir():
+        _advise_on_package(spec, [*samples, *more], package, version, format_)
+        return
     checked = check.read_file(spec)
     if checked.spec is None:
         print_problems(checked.problems)
@@ -69,29 +87,77 @@ def advise(
     if checked.spec.served_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: none of its versions is served, so it gets no new one")
     try:
-        registry = registry_with(package, checked.spec, settings_here().out or DEFAULT_OUT)
-        with ERR.status("Reading samples") as status:
-            files = [*samples, *more]
-            read = read_samples(
-                files, registry, checked.spec, version, lambda n: status.update(f"{n:,} messages counted")
-            )
-        if not read.counts.messages:
-            for line in failures(read) if read.not_decoded else ():
-                ERR.print(line)
-            fail(
-                f"the samples have no {checked.spec.name} that can be decoded ({count_of(read.others, 'other frame')})"
-            )
-        advice = advise_on(checked.spec, read.counts)
+        registry = registry_with(package, [checked.spec], settings_here().out or DEFAULT_OUT)
+        counts = TagCounter() if tags else Counts(checked.spec.name)
+        read = _read([*samples, *more], registry, [checked.spec], counts, version)
+        if isinstance(counts, TagCounter):
+            used = used_tags(histories_of([spec])[spec].uses)
+            tag_advice = advise_on_tags(checked.spec, counts.by_name[checked.spec.name], used)
+            pieces = report_message(tag_advice, read, shown)
+            _print(plain_message(tag_advice, read, package), pieces, format_)
+            return
+        advice = advise_on(checked.spec, counts)
     except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
     if plot is not None:
         draw(advice, read, plot)
         print_err(f"wrote {one_line(plot)}")
+    _print(plain(advice, read, package), report(advice, read, shown), format_)
+
+
+def _advise_on_package(folder: Path, files: list[Path], package: str, version: int | None, format_: Format) -> None:
+    """Advise on tags for all messages of a folder of specs."""
+    checked, faults = check.read_files(folder)
+    problems = [*faults, *(one for file in checked if file.spec is None for one in file.problems)]
+    if problems:
+        print_problems(problems)
+        fail(f"{folder} has errors; correct them first")
+    specs = {one.spec.name: one.spec for one in checked if one.spec and _can_be_advised(one.spec)}
+    if not specs:
+        fail(f"{folder} has no message whose next version could have tags")
+    try:
+        registry = registry_with(package, list(specs.values()), settings_here().out or DEFAULT_OUT)
+        counts = TagCounter()
+        read = _read(files, registry, list(specs.values()), counts, version)
+        histories = histories_of([Path(specs[name].location.file) for name in counts.by_name])
+        advices = [
+            advise_on_tags(specs[name], one, used_tags(histories[Path(specs[name].location.file)].uses))
+            for name, one in counts.by_name.items()
+        ]
+    except (PackageError, SamplesError, AdviceError) as error:
+        fail(str(error))
+    advices.sort(key=lambda advice: -advice.saved)
+    _print(plain_package(advices, read, package), report_package(advices, read), format_)
+
+
+def _can_be_advised(spec: MessageSpec) -> bool:
+    return not spec.served_versions.is_empty and spec.type not in WITHOUT_TAGS
+
+
+def _read(
+    files: list[Path], registry: Registry, specs: list[MessageSpec], counts: Counting, version: int | None
+) -> Samples:
+    """Read the samples; exit with 2 if none of them is one of the messages.
+
+    Raises:
+        SamplesError: a sample cannot be read.
+    """
+    with ERR.status("Reading samples") as status:
+        read = read_samples(files, registry, specs, counts, version, lambda n: status.update(f"{n:,} messages counted"))
+    if not counts.messages:
+        for line in failures(read) if read.not_decoded else ():
+            ERR.print(line)
+        what = specs[0].name if len(specs) == 1 else "message of these specs"
+        fail(f"the samples have no {what} that can be decoded ({count_of(read.others, 'other frame')})")
+    return read
+
+
+def _print(values: dict[str, Any], pieces: Iterable[RenderableType], format_: Format) -> None:
     if format_ is Format.JSON:
-        print(json.dumps(plain(advice, read, package), indent=2))
+        print(json.dumps(values, indent=2))
     else:
         out = table_console()
-        for piece in report(advice, read, shown):
+        for piece in pieces:
             out.print(piece)
 
 
@@ -99,7 +165,7 @@ def _need_plotting(file: Path) -> None:
     """Check that a picture can be drawn, before the samples are read."""
     if file.suffix.lower() not in SUFFIXES:
         fail(f"{file}: --plot writes a file with one of the suffixes {', '.join(SUFFIXES)}")
-    if find_spec("matplotlib") is None:
+    if util.find_spec("matplotlib") is None:
         fail(str(missing_extra("--plot needs", "matplotlib", "plot")))
 
 

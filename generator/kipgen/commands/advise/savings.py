@@ -121,12 +121,7 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         AdviceError: the samples have values that the spec has no field for, none of its versions is served, or its
             structs share structs so often that its fields have too many paths.
     """
-    if spec.served_versions.is_empty:
-        raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
-    # Structs that share structs may have 2**n paths, so they are counted before they are listed.
-    if (ways := _ways(spec)) > MOST_PATHS:
-        text = f"shared structs give its fields {ways:,} paths; the limit is {MOST_PATHS:,}"
-        raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
+    expect_advisable(spec)
     counted = dict(counts.fields)
     fields = []
     reasons = _reasons(spec)
@@ -147,6 +142,20 @@ def advise(spec: MessageSpec, counts: Counts) -> Advice:
         versions=dict(sorted(counts.versions.items())),
         fields=tuple(sorted(fields, key=lambda advice: -advice.saved)),
     )
+
+
+def expect_advisable(spec: MessageSpec) -> None:
+    """Check that advice on the next version can be given.
+
+    Raises:
+        AdviceError: none of the message's versions is served, or its fields have too many paths.
+    """
+    if spec.served_versions.is_empty:
+        raise AdviceError(f"{spec.name} is retired: none of its versions is served, so it gets no new one")
+    # Structs that share structs may have 2**n paths, so they are counted before they are listed.
+    if (ways := _ways(spec)) > MOST_PATHS:
+        text = f"shared structs give its fields {ways:,} paths; the limit is {MOST_PATHS:,}"
+        raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
 
 
 def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
@@ -176,13 +185,13 @@ _Paths = list[tuple[str, Versions]]
 def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Paths]:
     """Find every field that has or could have encodings, with all its paths; its location in the file identifies it."""
     found: dict[FieldSpec, _Paths] = {}
-    for path, versions, field in _fields(spec, spec.fields, "", Versions.ALL):
+    for path, versions, field in fields_with_paths(spec, spec.fields, "", Versions.ALL):
         if field.type.is_encodable:
             found.setdefault(field, []).append((path, versions))
     return found
 
 
-def _fields(
+def fields_with_paths(
     spec: MessageSpec, fields: tuple[FieldSpec, ...], outer: str, within: Versions
 ) -> Iterator[tuple[str, Versions, FieldSpec]]:
     for field in fields:
@@ -190,7 +199,7 @@ def _fields(
         versions = field.versions.intersect(within)
         yield path, versions, field
         if field.type.has_struct:
-            yield from _fields(spec, spec.struct(field.type.element).fields, f"{path}.", versions)
+            yield from fields_with_paths(spec, spec.struct(field.type.element).fields, f"{path}.", versions)
 
 
 def _advise_field(

@@ -7,7 +7,7 @@ spec, as one edits it from top to bottom, while tables begin with what saves mos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -32,17 +32,22 @@ def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
         "spec": advice.spec.location.file,
         "package": package,
         "next_version": advice.next_version,
-        "samples": {
-            "messages": advice.messages,
-            "bytes": samples.bytes,
-            "by_version": {str(version): count for version, count in advice.versions.items()},
-            "not_decoded": samples.not_decoded,
-            "failures": samples.failures,
-            "other_frames": samples.others,
-        },
+        "samples": plain_samples(samples, advice.messages, advice.versions),
         "saved": advice.saved(elements=False),
         "saved_with_extension": advice.saved(elements=False) + advice.saved(elements=True),
         "fields": [_plain_field(field, advice.messages) for field in advice.fields],
+    }
+
+
+def plain_samples(samples: Samples, messages: int, versions: Mapping[int, int]) -> dict[str, Any]:
+    """Convert what is known about the samples to plain data."""
+    return {
+        "messages": messages,
+        "bytes": samples.bytes,
+        "by_version": {str(version): count for version, count in sorted(versions.items())},
+        "not_decoded": samples.not_decoded,
+        "failures": samples.failures,
+        "other_frames": samples.others,
     }
 
 
@@ -87,7 +92,7 @@ def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableTy
         file: the spec, as it is named where a line of it is shown.
     """
     yield _heading(advice, samples)
-    yield from _omissions(samples)
+    yield from omissions(samples)
     with_values = [field for field in advice.fields if field.counts.count]
     if with_values:
         yield ""
@@ -104,12 +109,18 @@ def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableTy
 
 
 def _heading(advice: Advice, samples: Samples) -> Text:
-    versions = ", ".join(f"v{version}: {count:,}" for version, count in advice.versions.items())
+    versions = versions_text(advice.versions)
     text = f"{advice.spec.name}: {count_of(advice.messages, 'message')} ({versions}), {count_of(samples.bytes, 'byte')}"
     return Text(text, style="bold")
 
 
-def _omissions(samples: Samples) -> Iterator[Text]:
+def versions_text(versions: Mapping[int, int]) -> str:
+    """Format the numbers of messages by version."""
+    return ", ".join(f"v{version}: {count:,}" for version, count in sorted(versions.items()))
+
+
+def omissions(samples: Samples) -> Iterator[Text]:
+    """Report what of the samples is not in the figures."""
     if samples.others:
         yield Text(f"{count_of(samples.others, 'frame')} of other messages skipped", style="dim")
     if samples.not_decoded:
@@ -125,33 +136,34 @@ def failures(samples: Samples) -> Iterator[Text]:
         yield Text(f"  and {samples.not_decoded - FAILURES_SHOWN:,} more", style="red")
 
 
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("field", overflow="fold", min_width=16)
-    return table
+def table(title: str, first: str = "field") -> Table:
+    """Make a table with the names of fields, or of something else, in its first column."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    made.add_column(first, overflow="fold", min_width=16)
+    return made
 
 
 def _values_table(fields: Sequence[FieldAdvice]) -> Table:
-    table = _table("Values")
-    table.add_column("type")
+    rows = table("Values")
+    rows.add_column("type")
     for name in ("values", "lowest", "highest", "below 0"):
-        table.add_column(name, justify="right", no_wrap=True)
+        rows.add_column(name, justify="right", no_wrap=True)
     for field in fields:
         counts = field.counts
         ends = str(counts.minimum), str(counts.maximum)
         negative = share(counts.negative, counts.count) if counts.negative else ""
-        table.add_row(label(field), str(field.field.type), f"{counts.count:,}", *ends, negative)
-    return table
+        rows.add_row(label(field), str(field.field.type), f"{counts.count:,}", *ends, negative)
+    return rows
 
 
 def _lengths_table(fields: Sequence[FieldAdvice]) -> Table:
-    table = _table("Bytes of a value as varint, with the share of values of that length")
+    rows = table("Bytes of a value as varint, with the share of values of that length")
     for name in ("packed", "upacked"):
-        table.add_column(name)
+        rows.add_column(name)
     for field in fields:
         counts = field.counts
-        table.add_row(label(field), _histogram(counts.packed, counts.count), _histogram(counts.upacked, counts.count))
-    return table
+        rows.add_row(label(field), _histogram(counts.packed, counts.count), _histogram(counts.upacked, counts.count))
+    return rows
 
 
 def _histogram(histogram: Sequence[int], count: int) -> str:
@@ -160,15 +172,15 @@ def _histogram(histogram: Sequence[int], count: int) -> str:
 
 
 def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
-    table = _table("Bytes in total under each encoding of the type's width")
+    rows = table("Bytes in total under each encoding of the type's width")
     for name in ("fixed", "packed", "upacked"):
-        table.add_column(name, justify="right", no_wrap=True)
+        rows.add_column(name, justify="right", no_wrap=True)
     # Mostly no field has an encoding yet, and a column of equal words would only take room.
     show_current = any(str(field.current) != next(iter(field.sizes)) for field in fields)
     for name in ("now", "best") if show_current else ("best",):
-        table.add_column(name, no_wrap=True)
+        rows.add_column(name, no_wrap=True)
     for name in ("saved", "a message"):
-        table.add_column(name, justify="right", no_wrap=True)
+        rows.add_column(name, justify="right", no_wrap=True)
     for field in fields:
         bits = field.field.type.bits
         cells = []
@@ -178,8 +190,8 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
         saved = f"{field.saved:,}" if field.saved else ""
         each = f"{field.saved / messages:,.1f}" if field.saved else ""
         encodings = (str(field.current), str(field.best)) if show_current else (str(field.best),)
-        table.add_row(label(field), *cells, *encodings, saved, each)
-    return table
+        rows.add_row(label(field), *cells, *encodings, saved, each)
+    return rows
 
 
 def _notes(advice: Advice) -> Iterator[Text]:
