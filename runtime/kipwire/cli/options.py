@@ -20,6 +20,14 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class MagicTwoOption(StrEnum):
+    """Format of batches with magic 2, as `kipwire.records.reading.MagicTwo`."""
+
+    KAFKA = "kafka"
+    KIP_82 = "kip-82"
+    KIP_98_DRAFT = "kip-98 draft"
+
+
 format_option = click.option(
     "--format",
     "-f",

@@ -174,6 +174,20 @@ def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Re
     ]
 
 
+def created_timestamps(batch: RecordBatch) -> list[int]:
+    """Decode the timestamps that the producer gave to the records of an entry, also if the broker set others.
+
+    Raises:
+        DecodeError: they are broken.
+    """
+    if batch.compression == "none":
+        return [record.timestamp for record in batch.records]
+    wrapper, location, check_crcs, limits = batch._source
+    data = _inner_bytes(wrapper, location, limits)
+    entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
+    return list(map(_timestamp, entries))
+
+
 def _inner_bytes(wrapper: Entry, location: Location, limits: Limits) -> bytes:
     """Decompress the value of a compressed entry."""
     magic = wrapper.VERSION

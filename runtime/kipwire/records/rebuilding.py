@@ -2,12 +2,14 @@
 
 What was not compressed has the same bytes again, up to what nothing reads: the attributes of records, and varints that
 are longer than they need to be. Compressed bytes depend on the codec; what they decompress to is the same. Of a
-compressed entry of magic 0 or 1, its key is not there again, and neither are timestamps that a broker has overruled.
+compressed entry of magic 0 or 1, its key is not there again, and neither are timestamps that a broker has overruled. Of
+one of KIP-82, its own key and headers are not. The drafts' batches are made by their packages.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from kipwire.codec.checksums import crc32, crc32c
 from kipwire.model.errors import EncodeError
@@ -24,6 +26,7 @@ from kipwire.records.heads import (
 from kipwire.records.message_sets import entry_bytes
 from kipwire.records.model import Record
 from kipwire.records.names import HIGHEST_INT32
+from kipwire.records.reading import MagicTwo, draft
 from kipwire.records.sections import write_section
 
 
@@ -41,6 +44,8 @@ class BatchHead(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
+    is_control: bool = False
+    """True for control messages in a set of the KIP-98 draft, whose attributes do not say it."""
 
     @property
     def codec(self) -> int:
@@ -53,22 +58,29 @@ class BatchHead(NamedTuple):
         return self.magic > 0 and self.attributes & LOG_APPEND_TIME != 0
 
 
-def rebuilt_batch(head: BatchHead, records: list[Record]) -> bytes:
+def rebuilt_batch(head: BatchHead, records: list[Record], magic_2: MagicTwo = "kafka") -> bytes:
     """Encode a batch of any magic, with the right checksum.
 
     Args:
         head: everything but the size, the checksum and the count of the records, which follow from them.
         records: with the timestamps that their producer gave them, also if the broker has set others.
+        magic_2: the format of batches with magic 2, as for `read_batches`.
 
     Raises:
         EncodeError: the records do not fit the head, or there is no such compression.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
-    if head.codec >= len(COMPRESSIONS) - (head.magic < len(FORMATS) - 1):
+    is_newest = head.magic == len(FORMATS) - 1
+    if head.codec >= len(COMPRESSIONS) - (not is_newest or magic_2 != "kafka"):  # zstd is Kafka's alone
         raise EncodeError("RecordBatch", head.magic, "attributes", f"magic {head.magic} has no codec {head.codec}")
     if len(records) > MAX_ITEMS:
         raise EncodeError("RecordBatch", head.magic, "records", f"are more than {MAX_ITEMS:,}, which no reader takes")
-    return _record_batch(head, records) if head.magic == len(FORMATS) - 1 else _entry(head, records)
+    if not is_newest:
+        entry = rebuilt_entry(head, records, partial(entry_bytes, head.magic))
+        return _with_attributes(head, entry)
+    if magic_2 != "kafka":
+        return bytes(draft(magic_2).rebuilt(head, records))
+    return _record_batch(head, records)
 
 
 def _record_batch(head: BatchHead, records: list[Record]) -> bytes:
@@ -91,28 +103,38 @@ def _record_batch(head: BatchHead, records: list[Record]) -> bytes:
     return BATCH_START.pack(head.base_offset, size, head.partition_leader_epoch, head.magic, crc32c(body)) + body
 
 
-def _entry(head: BatchHead, records: list[Record]) -> bytes:
-    """Encode an entry of a message set, which is one message, or a compressed set of them."""
+class _EncodeEntry(Protocol):
+    """Encodes one entry, as `entry_bytes` does."""
+
+    def __call__(self, record: Record, is_append_time: bool, base_offset: int = 0, codec: int = 0, /) -> bytes: ...
+
+
+def rebuilt_entry(head: BatchHead, records: list[Record], encode: _EncodeEntry) -> bytes:
+    """Encode an entry of a message set, which is one message, or a compressed set of them.
+
+    Raises:
+        EncodeError: the records do not fit the head.
+    """
     magic, is_append_time = head.magic, head.is_append_time
     if not head.codec:
         if len(records) != 1:
             reason = f"a message of magic {magic} that is not compressed is one record, not {len(records)}"
             raise EncodeError("RecordBatch", magic, "records", reason)
-        return _with_attributes(head, entry_bytes(magic, records[0], is_append_time))
+        return encode(records[0], is_append_time)
     if not records:
         raise EncodeError("RecordBatch", magic, "records", "a compressed entry needs at least one record")
     first, last = records[0].offset, records[-1].offset
     # As in `message_sets`: offsets inside are relative since magic 1, unless the entry does not have the offset of the
     # last one.
     is_relative = magic > 0 and first >= 0 and head.last_offset >= last
-    inner = [entry_bytes(magic, record, is_append_time, first if is_relative else 0) for record in records]
+    inner = [encode(record, is_append_time, first if is_relative else 0) for record in records]
     compression = COMPRESSIONS[head.codec]
     value = compress(compression, b"".join(inner))
     if compression == "lz4" and magic == 0:
         value = lz4_to_magic_0(value)
     offset = min(head.last_offset, last) if magic else head.last_offset
     wrapper = Record(offset=offset, timestamp=head.base_timestamp, value=value)
-    return _with_attributes(head, entry_bytes(magic, wrapper, is_append_time, codec=head.codec))
+    return encode(wrapper, is_append_time, 0, head.codec)
 
 
 def _with_attributes(head: BatchHead, entry: bytes) -> bytes:

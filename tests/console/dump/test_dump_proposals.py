@@ -65,7 +65,8 @@ def test_json_lines_name_the_format(magic_2: str, segment: Path, dump: Dump) -> 
     assert {line["magic_2"] for line in lines if line["type"] == "batch"} == {magic_2}
     offsets = [line["offset"] for line in lines if line["type"] == "record"]
     assert offsets == ([3, 4] if magic_2 == "kip-82" else [3, 5, 6])
-    assert not any("create_timestamp" in line for line in lines)
+    created = [line["create_timestamp"] for line in lines if "create_timestamp" in line]
+    assert created == ([] if magic_2 == "kip-82" else [1_700_000_000_000, 1_700_000_000_001])
 
 
 def test_without_its_format_a_right_log_is_not_called_damaged(magic_2: str, segment: Path, dump: Dump) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from kipwire.cli.command_line import FAILED, OneOf, discard_output, fail, report_failure
-from kipwire.cli.options import Format, format_option, ports_option
+from kipwire.cli.options import Format, MagicTwoOption, format_option, ports_option
 from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKER, broker_options
@@ -37,14 +37,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
     from kipwire.cluster.settings import Settings
-
-
-class MagicTwoOption(StrEnum):
-    """Format of batches with magic 2."""
-
-    KAFKA = "kafka"
-    KIP_82 = "kip-82"
-    KIP_98_DRAFT = "kip-98 draft"
 
 
 class DecodeAs(StrEnum):

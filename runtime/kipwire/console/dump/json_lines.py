@@ -18,7 +18,7 @@ from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError,
 from kipwire.console.json_text import JsonText
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
-from kipwire.records.reading import MagicTwo
+from kipwire.records.reading import MagicTwo, draft
 from kipwire.records.record_batches import created_timestamps
 from kipwire.records.space import Space
 
@@ -35,7 +35,7 @@ class JsonLines:
 
     def __init__(self, decoders: Decoders | None = None, magic_2: MagicTwo = "kafka") -> None:
         """Make them; `decoders` has the functions of users, if any, and `magic_2` is the format of that magic."""
-        self._magic_2 = magic_2
+        self._magic_2: MagicTwo = magic_2
         self._internal: str | None = None
         self._log: dict[str, Any] = {}
         self._partition = ""
@@ -105,10 +105,8 @@ class JsonLines:
             return _plain(head, batch, records), 0
         else:
             make = _bytes_themselves
-        has_creation_times = batch.magic == _MAGIC and self._magic_2 == "kafka"
-        created = (
-            self._creation_times(batch) if batch.timestamp_type == "LogAppendTime" and has_creation_times else None
-        )
+        has_creation_times = batch.magic == _MAGIC and batch.timestamp_type == "LogAppendTime"
+        created = self._creation_times(batch) if has_creation_times else None
         lines, errors = [], 0
         for record in records:
             pair, said = make(batch, record)
@@ -171,7 +169,8 @@ class JsonLines:
     def _creation_times(self, batch: RecordBatch) -> dict[int, int]:
         if self._batch is not batch:  # its records come in several parts
             self._batch = batch
-            self._created = dict(zip(map(id, batch.records), created_timestamps(batch), strict=True))
+            created = created_timestamps if self._magic_2 == "kafka" else draft(self._magic_2).created_timestamps
+            self._created = dict(zip(map(id, batch.records), created(batch), strict=True))
         return self._created
 
 

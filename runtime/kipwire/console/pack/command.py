@@ -10,7 +10,8 @@ from typing import BinaryIO
 
 import click
 
-from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.cli.command_line import PATH, OneOf, fail, one_line
+from kipwire.cli.options import MagicTwoOption
 from kipwire.console.pack.lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.model.errors import KipwireError
@@ -53,8 +54,21 @@ class PartitionType(click.ParamType[Partition]):
 @click.option(
     "--partition", type=PartitionType(), help="The partition of batches whose lines do not say one, such as orders/0."
 )
+@click.option(
+    "--magic-2",
+    type=OneOf(MagicTwoOption),
+    default=MagicTwoOption.KAFKA,
+    help="The format of batches with magic 2, as it was given to kipwire dump.",
+)
 @click.option("--allow-fewer", is_flag=True, help="Write batches of which records are missing, as compaction does.")
-def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition | None, allow_fewer: bool) -> None:
+def pack(
+    file: Path,
+    out: Path,
+    segment_bytes: int | None,
+    partition: Partition | None,
+    magic_2: MagicTwoOption,
+    allow_fewer: bool,
+) -> None:
     """Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read."""
     if out.exists() and not out.is_dir():
         fail(f"{out}: is a file, not a folder")
@@ -65,7 +79,7 @@ def pack(file: Path, out: Path, segment_bytes: int | None, partition: Partition 
         with _open(file) as (stream, name), new_folder(out) as made, no_garbage_collection():
             writer = Writer(made, partition, segment_bytes, fewer=allow_fewer)
             try:
-                for batch in batches_of(stream, name, left):
+                for batch in batches_of(stream, name, left, magic_2.value):
                     writer.write(batch)
             finally:
                 writer.close()

@@ -17,9 +17,10 @@ from kipwire.model.types import TYPES
 from kipwire.records import Record
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.compression import COMPRESSIONS
-from kipwire.records.heads import CONTROL, TRANSACTIONAL
+from kipwire.records.heads import CONTROL, FORMATS, MAGIC_2, TRANSACTIONAL
 from kipwire.records.model import Header, header_key
 from kipwire.records.names import HIGHEST_INT32, Partition, base_offset_of, partition_of, snapshot_end_of
+from kipwire.records.reading import MagicTwo
 from kipwire.records.rebuilding import BatchHead
 from kipwire.tools.text import did_you_mean, json_words
 from kipwire.traffic.captures import CaptureError, json_object, whole_number
@@ -42,8 +43,9 @@ _NUMBERS = {
 }
 """The lowest and the highest number for the fields of a batch, in the order of `BatchHead`."""
 _CRC = (0, 2**32 - 1)
+_NEWEST = len(FORMATS) - 1
 _OF_BYTES = range(-128, 128)
-"""The attributes of magic 0 and 1, which have one byte."""
+"""The attributes of entries, which have one byte."""
 _OTHERS = {
     "file": "a summary has no records; dump with --records instead of --summary",
     "space": "a summary has no records; dump with --records instead of --summary",
@@ -71,11 +73,18 @@ class JsonBatch:
     position: int | None
     head: BatchHead
     crc: int
+    magic_2: MagicTwo
+    """Format of batches with magic 2."""
     count: int | None
     """Number of its records; None if unknown."""
     records: list[Record] = field(default_factory=list)
     content: int = 0
     """Bytes of keys and values so far."""
+
+    @property
+    def is_entry(self) -> bool:
+        """True for an entry of a message set, which has at least one record."""
+        return self.head.magic < _NEWEST or self.magic_2 == "kip-82"
 
     @property
     def segment(self) -> int | None:
@@ -97,13 +106,14 @@ class Left:
     """Lines that say that something could not be read."""
 
 
-def batches_of(stream: BinaryIO, name: str, left: Left) -> Iterator[JsonBatch]:
+def batches_of(stream: BinaryIO, name: str, left: Left, magic_2: MagicTwo = "kafka") -> Iterator[JsonBatch]:
     """Read the batches of a dump, with one in memory.
 
     Args:
         stream: its lines.
         name: the file in errors.
         left: counts what no batch is made of.
+        magic_2: the format of batches with magic 2, which their lines must name.
 
     Raises:
         LineError: a line is wrong.
@@ -126,7 +136,7 @@ def batches_of(stream: BinaryIO, name: str, left: Left) -> Iterator[JsonBatch]:
                 case "batch":
                     if current is not None:
                         yield current
-                    current = _batch(place, values)
+                    current = _batch(place, values, magic_2)
                 case "error":
                     left.errors += 1
                     if current is not None and _is_unread(current, values):
@@ -156,14 +166,18 @@ def _is_unread(batch: JsonBatch, error: dict[str, Any]) -> bool:
     return is_of_it and not batch.records and batch.count != 0
 
 
-def _batch(place: str, values: dict[str, Any]) -> JsonBatch:
-    if (magic_2 := values.get("magic_2", "kafka")) != "kafka":
-        raise LineError(f'{place}: "magic_2" is {json_words(magic_2)}; segments are made of Kafka\'s batches alone')
-    numbers = [whole_number(place, values, name, *bounds) for name, bounds in _NUMBERS.items()]
+def _batch(place: str, values: dict[str, Any], magic_2: MagicTwo) -> JsonBatch:
+    numbers: list[Any] = [whole_number(place, values, name, *bounds) for name, bounds in _NUMBERS.items()]
     head = BatchHead(*numbers)
-    if head.magic < 2 and head.attributes not in _OF_BYTES:
+    said = values.get("magic_2", "kafka")
+    if said != (magic_2 if head.magic == _NEWEST else "kafka"):
+        raise LineError(f'{place}: "magic_2" {_other_format(said, head.magic, magic_2)}')
+    is_entry = head.magic < _NEWEST or magic_2 == "kip-82"
+    if is_entry and head.attributes not in _OF_BYTES:
         raise LineError(f'{place}: "attributes" is {head.attributes}; magic {head.magic} has one byte for them')
-    _expect_flags(place, values, head)
+    _expect_flags(place, values, head, magic_2)
+    if magic_2 == "kip-98 draft" and values.get("is_control"):
+        head = head._replace(is_control=True)
     count = None if values.get("records_count") is None else whole_number(place, values, "records_count", *_INT32)
     position = None if values.get("position") is None else whole_number(place, values, "position", *_INT64)
     file = values.get("file")
@@ -171,16 +185,27 @@ def _batch(place: str, values: dict[str, Any]) -> JsonBatch:
         raise LineError(f'{place}: "file" must be a string or null; it is {json_words(file)}')
     crc = whole_number(place, values, "crc", *_CRC)
     shown = values.get("topic"), values.get("partition"), position
-    return JsonBatch(place, _partition(place, values), shown, file, position, head, crc, count)
+    return JsonBatch(place, _partition(place, values), shown, file, position, head, crc, magic_2, count)
 
 
-def _expect_flags(place: str, values: dict[str, Any], head: BatchHead) -> None:
+def _other_format(said: object, magic: int, magic_2: MagicTwo) -> str:
+    """Say what is right instead of the format that a line has, or does not have."""
+    if magic < _NEWEST:
+        return f"is {json_words(said)}, but magic {magic} has one format; leave it out"
+    if isinstance(said, str) and said in MAGIC_2 and said != "kafka":
+        return f"is {json_words(said)}; give --magic-2 {json_words(said)} for such a log"
+    if said == "kafka":
+        return f"is missing or 'kafka', but --magic-2 is {magic_2!r}; it is for logs dumped with it"
+    return f"is {json_words(said)}; it must be one of {', '.join(map(repr, MAGIC_2))}"
+
+
+def _expect_flags(place: str, values: dict[str, Any], head: BatchHead, magic_2: MagicTwo) -> None:
     """Check that what is said twice is the same: the attributes, and the parts of them by name.
 
     Raises:
         LineError: the two differ.
     """
-    has_flags = head.magic == 2
+    has_flags = head.magic == _NEWEST and magic_2 != "kip-82"
     codec = COMPRESSIONS[head.codec] if head.codec < len(COMPRESSIONS) else None
     expected = {
         "compression": codec,
@@ -188,6 +213,8 @@ def _expect_flags(place: str, values: dict[str, Any], head: BatchHead) -> None:
         "is_transactional": has_flags and head.attributes & TRANSACTIONAL != 0,
         "is_control": has_flags and head.attributes & CONTROL != 0,
     }
+    if magic_2 == "kip-98 draft" and has_flags:
+        expected["is_control"] = values.get("is_control") is True  # its messages say it, not its attributes
     if head.magic == 0:
         expected["timestamp_type"] = "NoTimestampType"
     for name, right in expected.items():

@@ -14,8 +14,8 @@ from typing import BinaryIO, NamedTuple
 
 from kipwire.console.pack.lines import JsonBatch, LineError
 from kipwire.model.errors import EncodeError
-from kipwire.records.heads import FORMATS
 from kipwire.records.names import HIGHEST_INT32, SEGMENT, Partition
+from kipwire.records.reading import formats_of
 from kipwire.records.rebuilding import rebuilt_batch
 
 SEGMENT_BYTES = 2**30
@@ -35,7 +35,7 @@ class Counts:
     changed: int = 0
     """Other batches that are not: the lines were edited, or the log had bytes that nothing reads."""
     fewer: int = 0
-    """Batches with missing records, and batches of magic 0 and 1 that are left out since they have none."""
+    """Batches with missing records, and entries of message sets that are left out since they have none."""
     segments: int = 0
     size: int = 0
     """Bytes of all segments."""
@@ -118,7 +118,7 @@ class Writer:
         self._count(batch, data)
 
     def _bytes(self, batch: JsonBatch) -> bytes | None:
-        """Encode a batch; None for one of magic 0 or 1 of which nothing is left."""
+        """Encode a batch; None for an entry of a message set of which nothing is left."""
         count = len(batch.records)
         if batch.count is not None and count != batch.count:
             if not self._takes_fewer:
@@ -127,11 +127,11 @@ class Writer:
                     "--records and without bounds, or give --allow-fewer"
                 )
             self.counts.fewer += 1
-        if not count and batch.head.magic < 2:
+        if not count and batch.is_entry:
             self.counts.fewer += batch.count is None
             return None
         try:
-            return rebuilt_batch(batch.head, batch.records)
+            return rebuilt_batch(batch.head, batch.records, batch.magic_2)
         except EncodeError as error:
             raise LineError(f"{batch.place}: {error}") from None
 
@@ -176,7 +176,7 @@ class Writer:
         counts.batches += 1
         counts.records += len(batch.records)
         counts.size += len(data)
-        at = FORMATS[batch.head.magic].crc
+        at = formats_of(batch.magic_2)[batch.head.magic].crc
         if int.from_bytes(data[at : at + 4], "big") == batch.crc:
             counts.same += 1
         elif batch.head.codec:

@@ -19,7 +19,7 @@ ATTRIBUTES = 17
 OFFSET_DELTA = 19
 MAX_TIMESTAMP = 23
 MESSAGES = 45
-_KNOWN_ATTRIBUTES = 0x1F
+KNOWN_ATTRIBUTES = 0x1F
 _HEADER = Packer(">qiIbhiqqhi")
 """Fields from Offset to Sequence."""
 _DELTA = Packer(">i")
@@ -40,7 +40,7 @@ def read_head(data: Buffer, position: int = 0) -> SetHead:
     _expect_length(length, magic, position)
     if magic != 2:
         raise _error("magic", position + MAGIC, f"is {magic}; a set of the draft has 2")
-    if attributes & ~_KNOWN_ATTRIBUTES:
+    if attributes & ~KNOWN_ATTRIBUTES:
         reason = f"0x{attributes & 0xFFFF:04x} has bits without a meaning; they must be 0"
         raise _error("attributes", position + ATTRIBUTES, reason)
     if reason := fault_of_codec(attributes & 7):
