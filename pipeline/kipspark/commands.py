@@ -37,7 +37,7 @@ COMMANDS = {
 """The help of each command."""
 
 _ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
-_ON_SPARK = {"offsets": "live_offsets"}
+_ON_SPARK = {"offsets": "offsets_stream"}
 """Jobs with their own function for Spark, and the folder of it."""
 _WITHOUT_SESSION = {"extract", "class-archive", "connector"}
 

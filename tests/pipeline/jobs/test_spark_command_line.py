@@ -22,7 +22,7 @@ import kipspark
 from kipjobs.errors import SourceError
 from kipjobs.report.outputs import write_file
 from kipspark import commands
-from kipspark.jobs.live_offsets.command import ctrl_c
+from kipspark.jobs.offsets_stream.command import ctrl_c
 from kipspark.reasons import reason
 from kipspark.spark.session import quiet_start, reason_in
 from kipspark.spark.worker_python import why_not
@@ -342,7 +342,7 @@ def test_spark_submit_can_run_the_file_by_itself() -> None:
 def test_every_folder_with_a_command_is_in_the_list_of_commands_and_no_other() -> None:
     packages = (Path(package.__path__[0]) / "jobs" for package in (kipjobs, kipspark))
     names = {file.parent.name.replace("_", "-") for jobs in packages for file in jobs.glob("*/command.py")}
-    assert names - {"live-offsets"} == set(commands.COMMANDS)  # "offsets" runs it
+    assert names - {"offsets-stream"} == set(commands.COMMANDS)  # "offsets" runs it
 
 
 @pytest.mark.parametrize(

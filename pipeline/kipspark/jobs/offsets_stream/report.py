@@ -24,7 +24,7 @@ from kipjobs.jobs.offsets.report import (
 from kipjobs.jobs.shared.left_out import left_out, unread_records
 from kipjobs.report.report import Report
 from kipjobs.sources.options import path_options
-from kipspark.jobs.live_offsets.left_out import observed
+from kipspark.jobs.offsets_stream.left_out import observed
 from kipspark.spark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.spark.live_times import live_firsts
 

@@ -24,8 +24,8 @@ from kipjobs.jobs.offsets import command as of_folders
 from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import run
 from kipjobs.report.outputs import TableFormat, check_folder
-from kipspark.jobs.live_offsets import report as reports
-from kipspark.jobs.live_offsets.left_out import LeftOutOfStream
+from kipspark.jobs.offsets_stream import report as reports
+from kipspark.jobs.offsets_stream.left_out import LeftOutOfStream
 from kipspark.running import OnSpark
 from kipspark.spark.client_config import client_options
 from kipspark.spark.connector import connector_jars
