@@ -93,8 +93,8 @@ MODULES = (
     Module(
         "kipspark",
         "kipspark",
-        "Messages in Spark: column functions, data sources and live topics. `pip install 'kipwire[spark]'` brings what "
-        "it needs besides Java. The guide is [Spark](../docs/spark.md). These names may still change in any release.",
+        "Messages in Spark: column functions and data sources. `pip install 'kipwire[spark]'` brings what it needs "
+        "besides Java. The guide is [Spark](../docs/spark.md). These names may still change in any release.",
     ),
 )
 

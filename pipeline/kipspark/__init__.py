@@ -18,7 +18,6 @@ from kipwire.model.extras import explain_missing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipjobs.errors import BrokenMessageError, JobError, SourceError
-    from kipspark.spark.connector import connector_jars
     from kipspark.spark.functions import (
         counted,
         error_name,
@@ -32,14 +31,12 @@ if TYPE_CHECKING:
         to_message,
         with_message,
     )
-    from kipspark.spark.live import live, live_ends, live_stream
     from kipspark.spark.sql import register
 
 __all__ = [
     "BrokenMessageError",
     "JobError",
     "SourceError",
-    "connector_jars",
     "counted",
     "error_name",
     "error_of_coordinator",
@@ -48,9 +45,6 @@ __all__ = [
     "from_coordinator",
     "from_message",
     "from_metadata",
-    "live",
-    "live_ends",
-    "live_stream",
     "register",
     "schema_of_message",
     "to_message",
@@ -62,7 +56,6 @@ _MODULES = {
     "JobError": "kipjobs.errors",
     "SourceError": "kipjobs.errors",
     "register": "kipspark.spark.sql",
-    "connector_jars": "kipspark.spark.connector",
     "counted": "kipspark.spark.functions",
     "error_name": "kipspark.spark.functions",
     "error_of_coordinator": "kipspark.spark.functions",
@@ -73,9 +66,6 @@ _MODULES = {
     "from_metadata": "kipspark.spark.functions",
     "schema_of_message": "kipspark.spark.functions",
     "to_message": "kipspark.spark.functions",
-    "live": "kipspark.spark.live",
-    "live_ends": "kipspark.spark.live",
-    "live_stream": "kipspark.spark.live",
     "with_message": "kipspark.spark.functions",
 }
 """The module of each name, imported at first use of the name, so that an error can name a missing library."""

@@ -24,7 +24,6 @@ _OF_SPARK = {
     "class-archive": "Make an archive of Spark's Java classes, with which later commands start some five seconds "
     "sooner.",
     "conform": "Check that encode, decode, JSON and columns agree; exit status 1 if anything differs.",
-    "connector": "Fetch Spark's Kafka connector, which --bootstrap-servers and kipspark.spark.live need.",
 }
 COMMANDS = {
     **{
@@ -32,14 +31,14 @@ COMMANDS = {
         for name in ("traffic", "encodings", "compaction", "transactions", "share", "tiered", "metadata")
     },
     **_OF_SPARK,
-    "offsets": "Commits, lag and members of consumer groups: over time from log folders, or at present from brokers.",
+    "offsets": JOBS["offsets"],
 }
 """The help of each command."""
 
 _ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
 _ON_SPARK = {"offsets": "offsets_stream"}
 """Jobs with their own function for Spark, and the folder of it."""
-_WITHOUT_SESSION = {"extract", "class-archive", "connector"}
+_WITHOUT_SESSION = {"extract", "class-archive"}
 
 app = CommandLine(
     "kipspark",

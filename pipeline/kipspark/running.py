@@ -27,7 +27,6 @@ class OnSpark(NamedTuple):
 
     master: str | None = None
     remote: str | None = None
-    jars: str = ""
 
     @property
     def are_here(self) -> bool:
@@ -38,7 +37,7 @@ class OnSpark(NamedTuple):
     def session(self, size: int | None) -> Iterator[SparkSession]:
         """Open a session of Spark, with fewer optimizations for little data."""
         is_small = size is not None and size <= _SMALL
-        spark = open_session(self.master, self.remote, self.jars, FOR_FEW_ROWS if is_small else {})
+        spark = open_session(self.master, self.remote, FOR_FEW_ROWS if is_small else {})
         try:
             yield spark
         finally:

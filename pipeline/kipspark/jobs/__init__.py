@@ -2,7 +2,7 @@
 
 There is one package of jobs, `kipjobs.jobs`, whose functions take data frames of any engine. `from kipspark.jobs import
 offsets` is `kipjobs.jobs.offsets`, so that programs for Spark import `kipspark` alone. The folders here are `conform`,
-`connector`, `class_archive`, and what `kipspark offsets` has for live brokers and streams.
+`class_archive`, and `offsets_stream`, which is `kipspark offsets --stream`.
 """
 
 from kipjobs.jobs import compaction, encodings, metadata, offsets, share, tiered, traffic, transactions

@@ -1,1 +1,1 @@
-"""Spark itself: sessions, Java, the connector, functions and live topics."""
+"""Spark itself: sessions, Java, and functions for columns."""

@@ -90,7 +90,6 @@ FOR_FEW_ROWS = {
 def open_session(
     master: str | None = None,
     remote: str | None = None,
-    jars: str = "",
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> SparkSession:
     """Open a session with the data sources of kipspark.
@@ -98,17 +97,16 @@ def open_session(
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
-        jars: paths of jars for Spark, separated by commas; a server, and spark-submit, have their own.
         settings: of Spark, which replace the default ones of every session on this machine.
 
     Raises:
         JobError: there is no Java that Spark could run on, nothing answers at that address, or it is not a master's.
     """
     with line_saying("starting Spark ..."):
-        return _open(master, remote, jars, settings)
+        return _open(master, remote, settings)
 
 
-def _open(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> SparkSession:
+def _open(master: str | None, remote: str | None, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     # A table to broadcast may need all input first: 2 GB of packets take longer than Spark's five minutes.
     builder = builder.config("spark.sql.broadcastTimeout", _NO_TIMEOUT)
@@ -142,7 +140,6 @@ def _open(master: str | None, remote: str | None, jars: str, settings: Mapping[s
             # Spark keeps rows in pieces of ten thousand: some such pieces of wide records do not fit a heap of 1 GB.
             .config("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
             .config("spark.log.level", "OFF")  # the command prints errors itself
-            .config("spark.jars", jars)
             .config(map=dict(settings))
         )
         spark = _start(configured)

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.offsets.tables import ends
 from kipjobs.report.metrics import exposition
 from kipwire.records import Record, write_batch
 from kipwire.records.internal_topics import INTERNAL_TOPICS
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
-from tests.support.subjects.spark_tables import rows
+from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -190,3 +191,17 @@ def test_only_topics_of_brokers_have_no_end_at_a_time(spark: SparkSession) -> No
         "topic string, partition int, last_offset long, max_timestamp timestamp",
     )
     assert {row["topic"] for row in rows(ends(batches))} == {"__user.state", "__debezium-heartbeat.db", "orders"}
+
+
+def test_groups_of_what_a_consumer_receives_use_the_ends_of_now(spark: SparkSession) -> None:
+    received = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
+    log = spark.read.format("kafka_log").option("topics", offsets.TOPIC).load(str(SEGMENTS)).select(*received)
+    commits = offsets.commits(log)
+    assert "is_transactional" not in commits.columns
+    of_now = [("orders", 0, 1000), ("orders", 1, 5)]
+    ends_now = spark.createDataFrame(of_now, "topic string, partition int, end_offset long")
+    latest = rows(offsets.latest_with_ends(commits, ends_now))
+    found = {(row["group"], row["partition"]): (row["offset"], row["end_offset"], row["lag"]) for row in latest}
+    assert found["kp-group", 0] == (323, 1000, 1000 - 323)
+    assert found["java-new", 1] == (511, 5, 0)  # it is not below 0
+    assert found["kp-group", 2][1:] == (None, None)  # it is gone

@@ -23,7 +23,7 @@ from kipjobs.jobs.tiered.command import tiered_report
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.report import Report
 from kipspark.jobs.offsets_stream.command import write_stream
-from kipspark.jobs.offsets_stream.report import commits_of_folders
+from kipspark.jobs.offsets_stream.stream import commits_of_folders
 from kipwire.records import Record, read_batches, read_segment, write_batch
 from tests.support.command_line import call
 from tests.support.places import DATA

@@ -31,7 +31,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> Chosen:
     """The settings that a command would start Spark with."""
     found: list[Mapping[str, str]] = []
 
-    def open_session(master: str | None, remote: str | None, jars: str, settings: Mapping[str, str]) -> Any:
+    def open_session(master: str | None, remote: str | None, settings: Mapping[str, str]) -> Any:
         found.append(settings)
         raise JobError("stop")
 

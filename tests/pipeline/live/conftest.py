@@ -1,4 +1,4 @@
-"""Fixtures for the tests of live topics and of clusters."""
+"""Fixtures for the tests of brokers and of clusters."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.live import live_spark as tested
-from tests.support.live.live_spark import Spark
 from tests.support.places import ROOT
-
-
-@pytest.fixture(scope="session")
-def live_spark() -> Spark:
-    """The Spark that the connector is tested with; it is made once, and kept in build/."""
-    return tested.made()
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 
 In logs, times are as of the last known record and not of now, since logs may be read long after they were written.
 Timestamps are by the clocks of producers, so one in the future does not count. `with_seconds` has only the heads of
-batches to go by, and its docstring has the error of that; `with_seconds_since` has the records themselves, from
-brokers. `kipwire.cluster.lag` has the same rules for one look at a cluster, without data frames.
+batches to go by, and its docstring has the error of that. `kipwire.cluster.lag` has the same rules for one look at a
+cluster, by the records themselves and without data frames.
 """
 
 from __future__ import annotations
@@ -82,27 +82,7 @@ def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame | Non
         both.withColumn("first", sf.last("head", ignorenulls=True).over(from_here_on))
         .where(sf.col("head").isNull())
         .crossJoin(sf.broadcast(as_of))
-        .withColumn("lag_seconds", _seconds(sf, sf.col("first").isNotNull(), sf.col("first.time")))
-        .select(*_with_after(groups.columns, "lag", "lag_seconds"))
-    )
-
-
-def with_seconds_since(groups: DataFrame, firsts: DataFrame, as_of: DataFrame) -> DataFrame:
-    """Add `lag_seconds` to groups as `with_seconds` does, but by the timestamps of the first unread records themselves.
-
-    It is 0, too, if no record is left to read: these offsets are of deleted records, or of markers of transactions.
-
-    Args:
-        groups: with the columns of `PLACE`, offset and lag.
-        firsts: such as `kipspark.spark.live_times.live_firsts` returns: topic, partition, offset (a committed one),
-            has_record and time (of the first record from that offset on).
-        as_of: one row with the present time.
-    """
-    sf = functions_of(groups)
-    return (
-        groups.join(sf.broadcast(firsts), ["topic", "partition", "offset"], "left")
-        .crossJoin(sf.broadcast(as_of))
-        .withColumn("lag_seconds", _seconds(sf, sf.coalesce("has_record", sf.lit(True)), sf.col("time")))
+        .withColumn("lag_seconds", _seconds(sf))
         .select(*_with_after(groups.columns, "lag", "lag_seconds"))
     )
 
@@ -205,12 +185,12 @@ def highest(lines: DataFrame, most: int) -> DataFrame:
     return lines.join(sf.broadcast(chosen), ["name"]).orderBy(sf.desc("time"))
 
 
-def _seconds(sf: Functions, is_there: Column, first: Column) -> Column:
+def _seconds(sf: Functions) -> Column:
     """Return the lag in seconds at `as_of`, by the time of the first unread record, if there is one."""
-    age = seconds_between(sf, first, "as_of")
-    is_known = (sf.unix_micros(first) >= 0) & (first <= sf.col("as_of"))
-    is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & ~is_there)
-    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & is_known, age)
+    time = sf.col("first.time")
+    is_known = (sf.unix_micros(time) >= 0) & (time <= sf.col("as_of"))
+    is_read = (sf.col("lag") == 0) | ((sf.col("lag") > 0) & sf.col("first").isNull())
+    return sf.when(is_read, sf.lit(0.0)).when((sf.col("lag") > 0) & is_known, seconds_between(sf, time, "as_of"))
 
 
 def _with_after(names: list[str], before: str, name: str) -> list[str | Column]:

@@ -68,7 +68,7 @@ def metrics_of(groups: DataFrame, stalled: DataFrame, ends: DataFrame, as_of: Da
 STALLED_AFTER = 60
 """Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
 
-STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer."
+_STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer."
 
 
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER, mode: Mode = FAILFAST) -> Report:
@@ -100,11 +100,11 @@ def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_
     return Report(
         "Consumer groups",
         (
-            stalled_table(stalled, STALLED_NOTE.format(seconds=stalled_after)),
+            _stalled_table(stalled, _STALLED_NOTE.format(seconds=stalled_after)),
             without.table,
-            groups_table(groups),
-            membership_table(offsets.membership(committed(of_groups))),
-            commits_table(lagging),
+            _groups_table(groups),
+            _membership_table(offsets.membership(committed(of_groups))),
+            _commits_table(lagging),
         ),
         (Chart("Lag over time", lag.highest(over_time, charts.MOST_LINES).limit(DOTS), charts.lag_over_time),),
         (
@@ -140,14 +140,14 @@ def totals_of(groups: DataFrame, stalled: DataFrame) -> DataFrame:
     return one_row(of_all, of_stalled).select(*names)
 
 
-def groups_table(groups: DataFrame) -> Table:
+def _groups_table(groups: DataFrame) -> Table:
     """Return the table of present offsets."""
     sf = functions_of(groups)
     order = (sf.desc("lag"), "group", "topic", "partition")
     return Table("groups", "Offsets and lag of groups", groups, order, hidden=("lag_at_commit",))
 
 
-def stalled_table(stalled: DataFrame, note: str) -> Table:
+def _stalled_table(stalled: DataFrame, note: str) -> Table:
     """Return the table of stalled groups, with a note that explains the word."""
     sf = functions_of(stalled)
     order = (sf.desc("lag"), "since", "group", "topic", "partition")
@@ -155,13 +155,13 @@ def stalled_table(stalled: DataFrame, note: str) -> Table:
     return Table("stalled", title, stalled, order, note=note, is_wrong=True)
 
 
-def membership_table(events: DataFrame) -> Table:
+def _membership_table(events: DataFrame) -> Table:
     """Return the table of members that joined and left."""
     position = ("log_partition", "log_offset")
     return Table("membership", "Who came and went", events, ("time", *position, "event"), hidden=position)
 
 
-def commits_table(commits: DataFrame) -> Table:
+def _commits_table(commits: DataFrame) -> Table:
     """Return the table of commits."""
     sf = functions_of(commits)
     return Table(

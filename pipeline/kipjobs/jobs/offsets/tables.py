@@ -1,7 +1,8 @@
 """Groups over time, from `__consumer_offsets`: commits with their lag, and members that join and leave.
 
 The input is rows of `kafka_log`, each record once (see `without_copies`), and for exact results without the records
-of aborted transactions (see `committed`). Or it is rows of `kipspark.spark.live`, which show the present state.
+of aborted transactions (see `committed`). Or it is what a consumer receives, with `is_control`, which shows the present
+state.
 """
 
 from __future__ import annotations
@@ -129,7 +130,7 @@ def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
 
     Args:
         committed: of `commits`, or of `with_lag`.
-        ends_now: topic, partition and end_offset, such as `kipspark.live_ends` returns.
+        ends_now: topic, partition and end_offset.
     """
     sf = functions_of(committed)
     at_commits = (_of_last(sf, "lag").alias("lag_at_commit"), sf.max("lag").alias("highest_lag"))
@@ -235,7 +236,7 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
 
 
 def _known_columns(log: DataFrame) -> list[str]:
-    """Return the optional columns that this log has: a live topic has nothing about transactions."""
+    """Return the optional columns that this log has: a consumer is told nothing about transactions."""
     return [name for name in ("is_transactional",) if name in log.columns]
 
 

@@ -1,1 +1,1 @@
-"""The parts of `kipspark offsets` that only Spark has: groups at live brokers, and commits as a stream."""
+"""The part of `kipspark offsets` that only Spark has: commits as a stream."""

@@ -1,53 +1,35 @@
 """`kipspark offsets`: its options, and the stream that it writes.
 
-One command has three sources: folders without a stream, which is the job of `kipjobs`; folders as a stream; and
-brokers, either way, for which Spark needs its Kafka connector. Combinations that cannot work are refused before Spark
-starts, since that takes seconds. A stream goes on until Ctrl-C, which is taken as an event: as an exception it would
-break a call to Java.
+Without `--stream` it is the job of `kipjobs`. Combinations that cannot work are refused before Spark starts, since that
+takes seconds. A stream goes on until Ctrl-C, which is taken as an event: as an exception it would break a call to Java.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from threading import Event
 
 import click
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from kipjobs.errors import PERMISSIVE, JobError, Mode
 from kipjobs.files.access import check_are_here
 from kipjobs.jobs.offsets import command as of_folders
-from kipjobs.jobs.shared.options import FILE, FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
-from kipjobs.jobs.shared.running import run
+from kipjobs.jobs.shared.options import FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.report.outputs import TableFormat, check_folder
-from kipspark.jobs.offsets_stream import report as reports
-from kipspark.jobs.offsets_stream.left_out import LeftOutOfStream
+from kipspark.jobs.offsets_stream.stream import LeftOutOfStream, commits_of_folders
 from kipspark.running import OnSpark
-from kipspark.spark.client_config import client_options
-from kipspark.spark.connector import connector_jars
-from kipspark.spark.session import is_submitted
 from kipwire.cli.jobs import Format
 from kipwire.cli.terminal import OUT
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """The interval of checks that a stream still runs."""
 
-CommitsOf = Callable[[SparkSession], DataFrame]
-
 
 @LOG_FOLDERS
-@click.option(
-    "--bootstrap-servers",
-    metavar="BROKERS",
-    help="Brokers such as localhost:9092, to read present offsets from instead of a PATH.",
-)
-@click.option(
-    "--command-config", type=FILE, metavar="FILE", help="Properties file for the client that connects to the brokers."
-)
 @outputs(of_folders.METRICS)
 @of_folders.STALLED_AFTER
 @PERMISSIVE_OPTION
@@ -64,8 +46,6 @@ CommitsOf = Callable[[SparkSession], DataFrame]
 def command(
     runner: OnSpark,
     path: tuple[str, ...],
-    bootstrap_servers: str | None,
-    command_config: Path | None,
     outputs: Outputs,
     stalled_after: int,
     mode: Mode,
@@ -74,41 +54,20 @@ def command(
     every: int | None,
 ) -> None:
     """Run `kipspark offsets`."""
-    if path and bootstrap_servers is not None:
-        raise JobError("give either a PATH or --bootstrap-servers, not both")
-    if command_config is not None and bootstrap_servers is None:
-        raise JobError("--command-config needs --bootstrap-servers")
     if stream and mode == PERMISSIVE:
         raise JobError("--permissive cannot be used with --stream, which does not end in a report")
     if not stream and (checkpoint is not None or every is not None):
         raise JobError("--checkpoint and --every need --stream")
-    if bootstrap_servers is None:
-        folders = logs(path, runner.are_here)
-        if not stream:
-            of_folders.run_on(runner, folders, outputs, stalled_after, mode)
-            return
-        check_are_here("--stream", folders.paths)
-        commits_of: CommitsOf = partial(reports.commits_of_folders, roots=folders.paths)
-    else:
-        options = client_options(command_config) if command_config else {}
-        if runner.remote is None and not is_submitted():
-            runner = runner._replace(jars=connector_jars())
-        if not stream:
-            report_of = partial(
-                reports.live_offsets_report,
-                bootstrap_servers=bootstrap_servers,
-                options=options,
-                stalled_after=stalled_after,
-                mode=mode,
-            )
-            run(runner, report_of, outputs)
-            return
-        commits_of = partial(reports.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
+    folders = logs(path, runner.are_here)
+    if not stream:
+        of_folders.run_on(runner, folders, outputs, stalled_after, mode)
+        return
+    check_are_here("--stream", folders.paths)
     _check_stream(outputs, checkpoint)
     assert outputs.out is not None
     assert checkpoint is not None
     with runner.session(None) as spark:
-        write_stream(commits_of(spark), outputs.out, checkpoint, every)
+        write_stream(commits_of_folders(spark, folders.paths), outputs.out, checkpoint, every)
 
 
 def _check_stream(outputs: Outputs, checkpoint: Path | None) -> None:

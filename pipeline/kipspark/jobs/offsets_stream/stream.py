@@ -1,22 +1,34 @@
-"""Records that a stream of commits is without: counted batch by batch, since a stream ends in no report."""
+"""Commits as a stream, from the log folders of one broker.
+
+A stream ends in no report, so records that it is without are counted batch by batch.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
+from kipjobs.files.roots import Roots
 from kipjobs.jobs import offsets
+from kipjobs.sources.options import path_options
 from kipspark.spark.functions import error_of_coordinator
 from kipwire.cli.terminal import ERR
 from kipwire.tools.text import count_of, printable_line
 
 _NAME = "left_out"
+_WORDS = ("record of an unknown type or version", "records of unknown types or versions")
 
 
-def observed(log: DataFrame) -> DataFrame:
+def commits_of_folders(spark: SparkSession, roots: Roots) -> DataFrame:
+    """Return commits as a stream; topics of brokers that appear later are read, too."""
+    chosen = {"failOnMissingTopics": "false", "topics": offsets.TOPIC, **path_options(roots)}
+    return offsets.commits(_observed(spark.readStream.format("kafka_log").options(**chosen).load()))
+
+
+def _observed(log: DataFrame) -> DataFrame:
     """Return rows of a stream of `__consumer_offsets`: a damaged record is an error, and unknown ones are counted."""
     of_data = sf.when(~sf.col("is_control"), sf.col("key"))
     wrong = error_of_coordinator(of_data, "value", types=(offsets.COMMIT,))
@@ -53,6 +65,3 @@ class LeftOutOfStream:
             if found is not None and found["number"]:
                 what = count_of(found["number"], *_WORDS)
                 ERR.print(printable_line(f"left out of batch {self._seen}: {what}; one of them: {found['first']}"))
-
-
-_WORDS = ("record of an unknown type or version", "records of unknown types or versions")

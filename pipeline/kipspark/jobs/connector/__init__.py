@@ -1,1 +1,0 @@
-"""Spark's Kafka connector, fetched (`kipspark connector`)."""
