@@ -23,7 +23,6 @@ _OF_SPARK = {
     "parallel.",
     "class-archive": "Make an archive of Spark's Java classes, with which later commands start some five seconds "
     "sooner.",
-    "conform": "Check that encode, decode, JSON and columns agree; exit status 1 if anything differs.",
 }
 COMMANDS = {
     **{

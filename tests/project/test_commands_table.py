@@ -117,7 +117,6 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
         *(("kipspark", name) for name in JOBS),
         *(("kipwire", name) for name in ("pack", "tap", "offsets", "conform")),
         ("kipgen", "drift"),
-        ("kipspark", "conform"),
     }
     assert set(statuses) | elsewhere == {command for command, (found, _) in TABLE.items() if found != "never"}
 

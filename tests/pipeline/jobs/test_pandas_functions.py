@@ -17,10 +17,10 @@ from kipjobs.errors import JobError
 from kipjobs.messages.decoding import decode_strictly
 from kipjobs.messages.records import Records, decode_coordinator
 from kipjobs.messages.selection import Selection
-from kipspark.jobs.conform.tables import random_message
 from kipspark.spark import functions
 from kipspark.spark.pandas_functions import arrow_type
 from tests.support.places import DATA
+from tests.support.subjects.random_messages import random_message
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),

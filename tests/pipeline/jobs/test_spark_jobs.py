@@ -24,14 +24,13 @@ from kipjobs.jobs.traffic.command import traffic_report
 from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import write_tables
 from kipjobs.report.report import Report, Table
-from kipspark import JobError
-from kipspark.arrow import struct_type
-from kipspark.jobs import conform, encodings, metadata, offsets, traffic
-from kipspark.jobs.conform.command import conform_report, golden_corpus
+from kipspark import JobError, from_message, to_message
+from kipspark.jobs import encodings, metadata, offsets, traffic
 from kipwire.message.encodings import count_all
 from kipwire.records import read_segment
+from tests.support import golden_data
 from tests.support.command_line import call
-from tests.support.places import DATA, GOLDEN
+from tests.support.places import DATA
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
@@ -306,34 +305,14 @@ def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
         assert tagged["note"] == "part of the tagged field ReplicaState, which keeps its form (KIP-482)"
 
 
-def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:
-    cases = conform.cases(["kipwire.drafts.proposals"], count=20, seed=7)
-    given = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in cases]
-    frame = spark.createDataFrame(given, struct_type(conform.CASES_SCHEMA)).repartition(2)
-    assert rows(conform.differences(frame)) == []
-
-
-def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
-    corpus = golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
-    assert corpus.count() > 100
-    assert rows(conform.golden_differences(corpus)) == []
-    wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
-    assert [row["check"] for row in rows(conform.golden_differences(wrong))] == ["json"]
-
-
-def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_path: Path) -> None:
-    good = {"kind": "message", "message": "TopicRecord", "version": 0, "hex": "", "json": {}}
-    lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
-    (tmp_path / "some.jsonl").write_text("\n".join(lines))
-    (tmp_path / "empty").mkdir()
-    found = rows(conform.golden_differences(golden_corpus(spark, tmp_path)))
-    assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
-        ("line", "bytes"),
-        ("line", "message"),
-        ("line", "message, version, bytes, json"),
-    ]
-    with pytest.raises(JobError, match="no golden messages; expected lines of the kind message"):
-        conform_report(spark, ["kipwire.drafts.proposals"], 1, 0, tmp_path / "empty")
+def test_golden_messages_come_back_from_columns_of_spark(spark: SparkSession) -> None:
+    newest = {name: version for name, version in sorted(golden_data.messages()) if name.endswith("Record")}
+    assert len(newest) > 20
+    for name, version in newest.items():
+        data = [(bytes.fromhex(line["hex"]),) for line in golden_data.messages()[name, version]]
+        frame = spark.createDataFrame(data, "data binary").coalesce(1)
+        again = frame.select("data", to_message(from_message("data", name, version), name, version).alias("again"))
+        assert [(row["data"], row["again"]) for row in rows(again)] == [row * 2 for row in data], name
 
 
 def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:

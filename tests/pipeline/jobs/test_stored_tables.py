@@ -19,9 +19,9 @@ from kipjobs.messages.decoding import decode_strictly
 from kipjobs.messages.framing import write_envelope
 from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark import from_message, schema_of_message, to_message
-from kipspark.jobs.conform.tables import random_message
 from kipwire.message.registry import registry_of
 from tests.support.spec_package import importable
+from tests.support.subjects.random_messages import random_message
 from tests.support.subjects.releases_of_kafka import write_release
 from tests.support.subjects.spark_tables import rows
 

@@ -22,7 +22,6 @@ from kipjobs.jobs.shared.options import Outputs
 from kipjobs.report.metrics import Gauge, Metrics, exposition
 from kipjobs.report.outputs import TableFormat, write_tables
 from kipjobs.report.report import Report, Table
-from kipspark.jobs.conform.command import golden_corpus
 from kipwire.cli.jobs import Format
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
@@ -195,8 +194,6 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
 def test_a_folder_may_have_any_name(name: str, spark: SparkSession, tmp_path: Path) -> None:
     write_tables(tmp_path / name, [Table("numbers", "", spark.range(2), ("id",))], TableFormat.JSONL)
     assert (tmp_path / name / "numbers.jsonl").read_text() == '{"id":0}\n{"id":1}\n'
-    (tmp_path / name / "golden.jsonl").write_text('{"message": "HeartbeatRequest"}')
-    assert golden_corpus(spark, tmp_path / name / "golden.jsonl").count() == 1
 
 
 def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tmp_path: Path) -> None:

@@ -29,7 +29,6 @@ from kipjobs.messages.row_errors import RowError, error_array
 from kipjobs.messages.selection import Selection, all_versions_type
 from kipjobs.sources.partition_files import KINDS
 from kipspark.arrow import struct_type
-from kipspark.jobs.conform.command import conform_report
 from kipspark.spark.java import use_java
 from kipspark.spark.sql import FUNCTIONS
 from tests.support.places import DATA
@@ -277,11 +276,6 @@ def test_compaction_of_named_topics_has_the_same_rows(spark: SparkSession) -> No
     with EmbeddedSession() as session:
         here = found(compaction_report(session, SEGMENTS, ["compacted", "orders"]))  # type: ignore[arg-type]
     assert different(here, found(compaction_report(spark, SEGMENTS, ["compacted", "orders"]))) == {}
-
-
-def test_random_messages_agree_in_all_ways_of_reading_and_writing(spark: SparkSession) -> None:
-    report = conform_report(spark, ["kafka_records"], 2, 7, None)
-    assert [rows(table.frame) for table in report.tables] == [[]]
 
 
 def test_a_broken_log_is_the_same_error(spark: SparkSession, tmp_path: Path) -> None:

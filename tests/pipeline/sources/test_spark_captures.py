@@ -20,10 +20,9 @@ from kipjobs.messages.records import Records, decode_coordinator, decode_metadat
 from kipjobs.messages.selection import Selection, all_versions_type
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.captures import FrameFilter, parts, read_frames
-from kipspark.jobs import conform
-from kipspark.jobs.conform.tables import random_message
 from kipwire import ConversionError, EncodeError, PackageError, columns, convert
 from tests.support.places import ROOT
+from tests.support.subjects.random_messages import random_message
 
 CAPTURE = ROOT / "examples" / "capture"
 KAFKA = "kafka_messages"
@@ -284,23 +283,3 @@ def test_records_of_unknown_types_and_versions_are_explained() -> None:
         records_type(Records("metadata", ("Topic",)))
     with pytest.raises(JobError, match="unknown coordinator 'groups'"):
         records_type(Records("groups"))
-
-
-def test_conformance_finds_a_difference() -> None:
-    class Wrong(OffsetCommitValue):
-        def encode(self) -> bytes:
-            return super().encode() + (b"\0" if self.offset == 2 else b"")
-
-    made = [Wrong(offset=offset) for offset in range(4)]
-    found = list(conform.differing(Wrong, made))  # type: ignore[arg-type]
-    assert {(row["check"], row["number"]) for row in found} >= {("decode", 2)}
-    assert all(row["number"] == 2 or row["check"] == "columns" for row in found)
-
-
-def test_random_messages_are_the_same_for_the_same_seed() -> None:
-    one, same, other = (conform.cases([KAFKA], 1, seed) for seed in (1, 1, 2))
-    assert one == same
-    assert len({case["seed"] for case in one} & {case["seed"] for case in other}) == 0
-    cls = kafka_messages.message("MetadataResponse", 12)
-    made = [random_message(cls, Random(3), unknown=True).encode() for _ in range(2)]
-    assert made[0] == made[1]

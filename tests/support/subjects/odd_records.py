@@ -12,13 +12,13 @@ from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmen
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
 from kipjobs.jobs import offsets
 from kipjobs.messages.records import REMOTE, types_of
-from kipspark.jobs.conform.tables import random_message
 from kipwire import Message, build
 from kipwire.codec.wire import write_varint
 from kipwire.message.registry import registry_of
 from kipwire.records import Record, read_segment, write_batch
 from kipwire.records.internal_topics import pack_envelope
 from tests.support.subjects.broker_logs import NOW, numbered, write_log
+from tests.support.subjects.random_messages import random_message
 
 FAMILIES = {
     "__consumer_offsets": "group",

@@ -9,12 +9,12 @@ from uuid import UUID
 
 from kafka_messages.enums import TransactionState
 from kipjobs.messages.records import types_of
-from kipspark.jobs.conform.tables import random_message
 from kipwire import Message, Struct
 from kipwire.message.registry import registry_of
 from kipwire.records import Record, write_batch
 from kipwire.records.internal_topics import METADATA_FRAME
 from tests.support.subjects.broker_logs import NOW, marker, write_log
+from tests.support.subjects.random_messages import random_message
 
 _FAMILIES = {"group": "__consumer_offsets", "transaction": "__transaction_state", "share": "__share_group_state"}
 _CODECS: tuple[Literal["none", "gzip", "snappy", "lz4", "zstd"], ...] = ("none", "gzip", "snappy", "lz4", "zstd")
