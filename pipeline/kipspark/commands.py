@@ -21,8 +21,6 @@ from kipwire.cli.command_line import Command, CommandLine, fail
 _OF_SPARK = {
     "extract": "Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in "
     "parallel.",
-    "class-archive": "Make an archive of Spark's Java classes, with which later commands start some five seconds "
-    "sooner.",
 }
 COMMANDS = {
     **{
@@ -37,7 +35,7 @@ COMMANDS = {
 _ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
 _ON_SPARK = {"offsets": "offsets_stream"}
 """Jobs with their own function for Spark, and the folder of it."""
-_WITHOUT_SESSION = {"extract", "class-archive"}
+_WITHOUT_SESSION = {"extract"}
 
 app = CommandLine(
     "kipspark",

@@ -27,7 +27,6 @@ from kipjobs.report.line import line_saying
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark import worker_python
-from kipspark.spark.class_archive import class_archive
 from kipspark.spark.java import use_java
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -50,7 +49,7 @@ _OF_VM = "Error occurred during initialization of VM"
 _STARTS = ("Error", "Exception", "Caused by", "Could not", "Unrecognized", "Invalid")
 
 
-def is_submitted() -> bool:
+def _is_submitted() -> bool:
     """Return True if spark-submit has started this program."""
     return _SUBMITTED in os.environ
 
@@ -113,7 +112,7 @@ def _open(master: str | None, remote: str | None, settings: Mapping[str, str]) -
     if remote is not None:
         _check_answers(remote)
         spark = builder.remote(remote).getOrCreate()
-    elif is_submitted():
+    elif _is_submitted():
         spark = builder.getOrCreate()
     else:
         if master is not None and not _MASTER.fullmatch(master):
@@ -149,7 +148,7 @@ def _open(master: str | None, remote: str | None, settings: Mapping[str, str]) -
 
 def _start(builder: Any) -> SparkSession:
     """Start the session in a new JVM, without its lines on the terminal before the result."""
-    with quiet_start() as printed, class_archive():
+    with quiet_start() as printed:
         try:
             spark: SparkSession = builder.getOrCreate()
         except SPARK_ERRORS as error:
@@ -159,15 +158,6 @@ def _start(builder: Any) -> SparkSession:
     accumulators: Any = spark.sparkContext._accumulatorServer
     accumulators.handle_error = lambda *_: None
     return spark
-
-
-def end_java(spark: SparkSession) -> None:
-    """End a session of this machine, and return when its JVM has ended."""
-    gateway: Any = spark.sparkContext._gateway
-    spark.stop()
-    gateway.shutdown()
-    gateway.proc.stdin.close()  # Spark's JVM ends with it
-    gateway.proc.wait()
 
 
 def _check_answers(remote: str) -> None:

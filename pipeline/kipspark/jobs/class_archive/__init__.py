@@ -1,1 +1,0 @@
-"""An archive of Spark's Java classes, made (`kipspark class-archive`)."""
