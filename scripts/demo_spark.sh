@@ -4,7 +4,7 @@ set -euo pipefail
 
 BIN=${VENV:-.venv}/bin
 OUT=build/demo/engines
-JOBS=${JOBS:-offsets traffic transactions metadata compaction share tiered encodings}
+JOBS=${JOBS:-offsets traffic transactions metadata compaction share tiered}
 JAVA_HOME=$(bash scripts/java.sh)
 export JAVA_HOME
 

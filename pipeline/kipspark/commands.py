@@ -23,10 +23,7 @@ _OF_SPARK = {
     "parallel.",
 }
 COMMANDS = {
-    **{
-        name: JOBS[name]
-        for name in ("traffic", "encodings", "compaction", "transactions", "share", "tiered", "metadata")
-    },
+    **{name: JOBS[name] for name in ("traffic", "compaction", "transactions", "share", "tiered", "metadata")},
     **_OF_SPARK,
     "offsets": JOBS["offsets"],
 }

@@ -124,7 +124,6 @@ ENCODINGS: dict[str, Walk] = {
     "merge": lambda it: (lambda counts: lambda: kipwire.message.encodings.merge(counts, counts))(
         kipwire.message.encodings.count(it.cls.decode(it.data))
     ),
-    "why_kept": lambda it: lambda: kipwire.message.encodings.why_kept([it.cls], it.path),
 }
 NO_ENCODINGS = {"IntegerCounts": "the numbers of one field", "form_of_tagged": "makes a text"}
 

@@ -65,13 +65,6 @@ def events(axes: Any, rows: list[Row]) -> None:
     _time_axis(axes, [row["time"] for row in rows])
 
 
-def savings(axes: Any, rows: list[Row]) -> None:
-    """Draw a bar for each message: bytes that better encodings would save; columns name, saved."""
-    axes.barh(_names(rows[::-1]), [row["saved"] for row in rows][::-1], color=_BLUE)
-    axes.xaxis.set_major_formatter(_COUNTS)
-    axes.set_xlabel("bytes saved")
-
-
 def _names(rows: list[Row]) -> list[str]:
     return [printable_line(str(row["name"])) for row in rows]
 

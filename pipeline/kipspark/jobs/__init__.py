@@ -5,6 +5,6 @@ offsets` is `kipjobs.jobs.offsets`, so that programs for Spark import `kipspark`
 `offsets_stream`, for `kipspark offsets --stream`.
 """
 
-from kipjobs.jobs import compaction, encodings, metadata, offsets, share, tiered, traffic, transactions
+from kipjobs.jobs import compaction, metadata, offsets, share, tiered, traffic, transactions
 
-__all__ = ["compaction", "encodings", "metadata", "offsets", "share", "tiered", "traffic", "transactions"]
+__all__ = ["compaction", "metadata", "offsets", "share", "tiered", "traffic", "transactions"]

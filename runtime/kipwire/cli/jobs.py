@@ -16,7 +16,6 @@ JOBS = {
     "compaction": "How much of compacted topics is dead, by partition and segment, from log folders.",
     "share": "Where share groups are, and what was delivered after their start offsets, from log folders.",
     "tiered": "Segments and partitions in tiered storage, from log folders.",
-    "encodings": "What KIP-625's integer encodings would save, from captures.",
 }
 """Jobs of the pipeline, which the extra "jobs" brings: only their names are known here."""
 

@@ -11,7 +11,7 @@ and can be merged: parts of a topic are counted apart, in threads or on a cluste
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import chain, filterfalse, groupby, islice
@@ -275,32 +275,6 @@ def merge(a: Counts, b: Counts) -> Counts:
         fields[path] = fields[path].merged(counts) if path in fields else counts
     result._settled = fields
     return result
-
-
-# Which fields keep their encodings.
-
-
-def why_kept(classes: Sequence[type[Message]], path: str) -> str:
-    """Say why the integers of a field keep their encoding; "" if the next version may give them another one.
-
-    The form of a tagged field never changes (KIP-482), and the fields in its data are part of it.
-
-    Args:
-        classes: one message, a class a version, in the order of the versions.
-        path: of the field, as in `Counts.fields`.
-    """
-    *around, name = path.split(".")
-    field = None
-    for cls in classes:
-        struct: type[Struct] | None = cls
-        for step in (*around, name):
-            field = None if struct is None else next((one for one in struct.ATTRIBUTES if one.spec_name == step), None)
-            if field is None:
-                break
-            if field.tag is not None:
-                return form_of_tagged(name, step)
-            struct = field.struct
-    return "" if field is not None else f"not in version {classes[-1].VERSION}, the newest one"
 
 
 def form_of_tagged(field: str, tagged: str) -> str:

@@ -27,7 +27,7 @@ pytestmark = [
     "job", [pytest.param(job, marks=pytest.mark.every_spark if job == "offsets" else ()) for job in JOBS]
 )
 def test_a_job_has_the_same_rows_on_both_engines(job: str, spark: SparkSession) -> None:
-    path = CAPTURE if job in ("traffic", "encodings") else SEGMENTS
+    path = CAPTURE if job == "traffic" else SEGMENTS
     assert different(*of_both(job, spark, str(path))) == {}
 
 

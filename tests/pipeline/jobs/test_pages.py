@@ -59,7 +59,7 @@ def row(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("names", [HOSTILE[:7], HOSTILE[7:]])
-@pytest.mark.parametrize("draw", [charts.lag_over_time, charts.latencies, charts.events, charts.savings])
+@pytest.mark.parametrize("draw", [charts.lag_over_time, charts.latencies, charts.events])
 def test_every_name_is_in_every_chart_as_it_is(
     draw: Callable[[Any, list[dict[str, Any]]], None], names: list[str]
 ) -> None:
@@ -70,7 +70,7 @@ def test_every_name_is_in_every_chart_as_it_is(
 
 def test_control_characters_of_names_are_escapes_on_pages() -> None:
     name = "a\x1b[31m\x00\u202eb\nc"
-    for draw in (charts.lag_over_time, charts.latencies, charts.events, charts.savings):
+    for draw in (charts.lag_over_time, charts.latencies, charts.events):
         assert r">a\x1b[31m\x00\u202eb\x0ac</text>" in drawn(draw, [row(name)])
     report = Report(name, (), notes=(name,))
     shown = FirstRows(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from kipjobs.engines import DataFrame, Session
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.jobs import encodings, share, tiered
+from kipjobs.jobs import share, tiered
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.offsets.report import offsets_report
@@ -165,7 +165,7 @@ def test_records_of_metadata_say_their_version_once(session: Session) -> None:
 
 @pytest.mark.parametrize("job", JOBS)
 def test_every_job_has_totals_and_what_is_wrong_first(job: str, session: Session) -> None:
-    report = JOBS[job](session, CAPTURE if job in ("traffic", "encodings") else SEGMENTS)
+    report = JOBS[job](session, CAPTURE if job == "traffic" else SEGMENTS)
     totals = total_row(report)
     assert len(totals) >= 4
     assert all(value is None or isinstance(value, int | float) for value in totals.values())
@@ -194,12 +194,6 @@ def test_copies_and_removals_that_have_not_ended_are_wrong(frame: Frame) -> None
     states = ["COPY_SEGMENT_STARTED", "COPY_SEGMENT_FINISHED", "DELETE_SEGMENT_STARTED", "DELETE_SEGMENT_FINISHED"]
     found = rows(tiered.unfinished(frame({"state": pa.string()}, [(state,) for state in states])))
     assert [row["state"] for row in found] == [states[0], states[2]]
-
-
-def test_messages_that_could_not_be_decoded_are_wrong(frame: Frame) -> None:
-    counted = frame(dict(zip(encodings.COUNTS_SCHEMA.names, encodings.COUNTS_SCHEMA.types, strict=True)),
-                    [("Fetch", 3, 0, "{}"), ("", 0, 2, "{}")])  # fmt: skip
-    assert rows(encodings.not_decoded(counted)) == [{"message": "", "messages": 0, "not_decoded": 2}]
 
 
 # Terminals.

@@ -14,7 +14,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-import kafka_messages
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
@@ -25,8 +24,7 @@ from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import write_tables
 from kipjobs.report.report import Report, Table
 from kipspark import JobError, from_message, to_message
-from kipspark.jobs import encodings, metadata, offsets, traffic
-from kipwire.message.encodings import count_all
+from kipspark.jobs import metadata, offsets, traffic
 from kipwire.records import read_segment
 from tests.support import golden_data
 from tests.support.command_line import call
@@ -286,23 +284,6 @@ def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkS
     log = [(metadata.TOPIC, at, datetime.now(UTC), value, False) for at, value in enumerate(given)]
     found = rows(metadata.records(spark.createDataFrame(log, schema)))
     assert sorted(row["offset"] for row in found if row["type"] == "TopicRecord") == [2, 4, 6]
-
-
-def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
-    counted = {row["message"]: row for row in rows(encodings.counts(frames.repartition(4)))}
-    bodies = [
-        kafka_messages.decode_response(row["frame"], row["api_key"], row["api_version"])[1]
-        for row in rows(frames.where("api_key = 3 and direction = 'response'"))
-    ]
-    assert json.loads(counted["MetadataResponse"]["counts"]) == json.loads(json.dumps(count_all(bodies).to_plain()))
-    advice = {(row["message"], row["path"]): row for row in rows(encodings.advice(encodings.counts(frames)))}
-    port = advice["MetadataResponse", "Brokers.Port"]
-    assert port["saved"] == port["bytes_fixed"] - min(port["bytes_packed"], port["bytes_upacked"]) > 0
-    for path in ("ReplicaState.ReplicaId", "ReplicaState.ReplicaEpoch"):
-        tagged = advice["FetchRequest", path]  # tag 1
-        assert tagged["bytes_packed"] < tagged["bytes_fixed"]
-        assert (tagged["best"], tagged["saved"]) == (f"fixed{tagged['type'][3:]}", 0)
-        assert tagged["note"] == "part of the tagged field ReplicaState, which keeps its form (KIP-482)"
 
 
 def test_golden_messages_come_back_from_columns_of_spark(spark: SparkSession) -> None:

@@ -15,7 +15,6 @@ from kipjobs.engines import DataFrame, Session
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.files.roots import Roots
 from kipjobs.jobs.compaction.command import compaction_report
-from kipjobs.jobs.encodings.command import encodings_report
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.share.command import share_report
@@ -35,7 +34,6 @@ JOBS: dict[str, Callable[[Session, Roots], Report]] = {
     "compaction": lambda session, path: compaction_report(session, path, ()),
     "share": share_report,
     "tiered": tiered_report,
-    "encodings": encodings_report,
 }
 """The report of each job that both command lines have."""
 

@@ -16,13 +16,10 @@ from kipjobs.engines import Session
 from kipjobs.errors import Mode
 from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.options import (
-    CAPTURES,
     LOG_FOLDERS,
     PERMISSIVE_OPTION,
-    PORTS,
     Logs,
     Outputs,
-    captures,
     expect_topic,
     logs,
     outputs,
@@ -187,24 +184,6 @@ def on_logs(
             lambda session: report(session, found.paths, mode),
             outputs,
             found.size(topics),
-        )
-
-    return command
-
-
-def on_captures(report: Callable[[Session, Roots, str], Report]) -> Callable[..., None]:
-    """Make the command of a job on captures; its report also gets the ports."""
-
-    @CAPTURES
-    @PORTS
-    @outputs()
-    def command(runner: Runner, path: tuple[str, ...], ports: str, outputs: Outputs) -> None:
-        found = captures(path, ports, runner.are_here)
-        run(
-            runner,
-            lambda session: report(session, found.paths, ports),
-            outputs,
-            found.size,
         )
 
     return command
