@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from kafka import admin as kafka_admin
@@ -20,8 +21,10 @@ from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequ
 from kipwire.aio import AuthenticationFailure, Closed, Failure, ProtocolFailure, Refused, TlsFailure, connect
 from kipwire.connection import OAuthBearer, Plain, Scram
 from kipwire.records import Record, write_batch
+from tests.support.example_programs import example
 from tests.support.live import listeners
 from tests.support.live.broker_traffic import admin_client
+from tests.support.live.real_broker import ADDRESS
 
 pytestmark = [pytest.mark.broker, pytest.mark.xdist_group("broker")]
 
@@ -145,3 +148,11 @@ def test_records_without_acknowledgement_arrive() -> None:
         admin.create_topics([KAFKA_ADMIN.NewTopic(topic, 1, 1)], wait_for_metadata=True)
         asyncio.run(work())
         admin.delete_topics([topic])
+
+
+def test_the_example_produces_in_order() -> None:
+    host, _, port = ADDRESS.rpartition(":")
+    topic = f"produced-{uuid4()}"
+    for offset in range(3):
+        producing = example("produce_one").produce(host, int(port), topic, b"tea")
+        assert asyncio.run(asyncio.wait_for(producing, 60)) == offset
