@@ -1,65 +1,17 @@
-"""`.ci/run` takes every step and stops at the first that fails; `make night` runs the rest."""
+"""Every target, test and benchmark is run on every change or every night: what nothing runs breaks unnoticed."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 import yaml
 
+from scripts.mutants import AREAS
 from tests.support.places import ROOT
 
-CHECKS = "--jobs=2 --output-sync mypy pyright check-generated check-compat lint fuzz-build"
-IN_ORDER = ["setup", CHECKS, "test", "smoke"]
 MAKEFILE = (ROOT / "Makefile").read_text()
-
-MAKE = """#!/usr/bin/env bash
-echo "made $*"
-echo "$*" >>done
-[ "$*" != "$FAILS" ] || { echo "the reason of $*"; exit 3; }
-"""
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A checkout whose `make` and scripts do nothing."""
-    (tmp_path / ".ci").mkdir()
-    shutil.copy(ROOT / ".ci/run", tmp_path / ".ci/run")
-    (tmp_path / "scripts").mkdir()
-    for name in ("java", "compiler", "install"):
-        (tmp_path / f"scripts/{name}.sh").touch()
-    (tmp_path / "bin").mkdir()
-    make = tmp_path / "bin/make"
-    make.write_text(MAKE)
-    make.chmod(0o755)
-    return tmp_path
-
-
-def run(checkout: Path, *, fails: str = "") -> tuple[int, str, list[str]]:
-    """Run `.ci/run`; return its exit status, its output, and the steps that it took."""
-    environment = {**os.environ, "PATH": f"{checkout / 'bin'}:{os.environ['PATH']}", "FAILS": fails}
-    done = subprocess.run(["bash", ".ci/run"], cwd=checkout, env=environment, capture_output=True, text=True)
-    return done.returncode, done.stdout, (checkout / "done").read_text().splitlines()
-
-
-def test_every_step_is_taken(checkout: Path) -> None:
-    status, output, done = run(checkout)
-    assert (status, done) == (0, IN_ORDER)
-    assert "== all of it" in output
-
-
-@pytest.mark.parametrize("step", IN_ORDER)
-def test_a_step_that_fails_ends_the_run_with_its_reason(step: str, checkout: Path) -> None:
-    status, output, done = run(checkout, fails=step)
-    assert status == 3
-    assert done[-1] == step
-    assert f"the reason of {step}\n" in output
-    assert "== all of it" not in output
 
 
 def recipe(target: str) -> str:
@@ -119,7 +71,6 @@ def places() -> list[str]:
 
 
 def test_every_target_is_run_on_every_change_or_every_night() -> None:
-    """A target that nothing runs breaks unnoticed."""
     assert never_run(MAKEFILE, places()) == NOT_RUN.keys()
     assert never_run(MAKEFILE + "new: setup  ## Do something\n\techo\n", places()) - NOT_RUN.keys() == {"new"}
 
@@ -146,8 +97,15 @@ def test_every_test_is_run_on_every_change_or_every_night() -> None:
     targets = recipe("night-steps").partition(":")[2].split()
     chosen = {found[1] for target in targets if (found := re.search(r"-m ['\"]?(\w+)", recipe(target)))}
     every_change = re.search(r"-m 'smoke or (\w+)'", recipe("smoke"))
-    assert every_change is not None and "smoke" in IN_ORDER
+    assert every_change is not None and "make smoke" in (ROOT / ".ci/run").read_text()
     assert chosen | {every_change[1]} == left_out() != set()
     assert {"test-pure", "fuzz-native"} <= set(targets)
     night = yaml.safe_load((ROOT / ".github/workflows/night.yml").read_text())
     assert "make night" in [step["run"] for step in night["jobs"]["night"]["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_areas_of_mutants_have_modules_and_tests(name: str) -> None:
+    """Tests that are not there would notice every change."""
+    area = AREAS[name]
+    assert all(any(ROOT.glob(pattern)) for pattern in f"{area.modules} {area.tests} {area.native_tests}".split())
