@@ -18,14 +18,14 @@ from kipjobs.engines.functions import Session as Session
 
 __all__ = ["Column", "DataFrame", "Engine", "Functions", "Session", "engine_of", "functions_of"]
 
-_EMBEDDED, _SPARK = "kipjobs.engines.embedded.engine", "kipspark.spark.engine"
-"""The modules with the engines: each imports a library that the other one does without."""
+_SPARK = "kipspark.spark.engine"
+"""The module of the engine whose frames and sessions are PySpark's, which name none."""
 
 
 def engine_of(thing: DataFrame | Session) -> Engine:
     """Return the engine of a data frame, or of a session."""
-    is_ours = type(thing).__module__.startswith("kipjobs.")
-    return cast(Engine, import_module(_EMBEDDED if is_ours else _SPARK).ENGINE)
+    # Of the class, since an attribute of PySpark's frames may be a column. Each module imports its engine's library.
+    return cast(Engine, import_module(getattr(type(thing), "engine", _SPARK)).ENGINE)
 
 
 def functions_of(thing: DataFrame | Session) -> Functions:

@@ -13,14 +13,17 @@ import sys
 from functools import partial
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kipjobs.commands import MANY_BYTES, Here, here
+from kipjobs.engines import Session, engine_of
 from kipjobs.engines.embedded.columns import Column
+from kipjobs.engines.embedded.engine import ENGINE
+from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.errors import JobError, out_of_space
@@ -351,3 +354,12 @@ def test_no_error_has_the_text_of_the_engine(sql: str, said: str, capsys: pytest
     assert ended.value.code == 2
     err = capsys.readouterr().err
     assert err.startswith(f"kipwire: the job offsets: {said}") and err.count("\n") == 1 and "LINE" not in err
+
+
+def test_the_engine_of_a_frame_is_an_attribute_of_its_class() -> None:
+    class Mine(Frame):
+        """A frame of a user, in a module of its own."""
+
+    with EmbeddedSession() as session:
+        mine: Any = Mine(session, "SELECT 1 AS engine", ["engine"], frozenset())
+        assert engine_of(mine) is engine_of(cast(Session, session)) is ENGINE

@@ -60,6 +60,9 @@ Need = Rows | Kept
 class Frame:
     """A query."""
 
+    engine = "kipjobs.engines.embedded.engine"
+    """The module of the engine, which imports this one."""
+
     def __init__(self, session: EmbeddedSession, sql: str, names: Sequence[str], needs: frozenset[Need]) -> None:
         self.session = session
         self.sql = sql

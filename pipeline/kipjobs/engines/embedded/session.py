@@ -45,6 +45,8 @@ _BEYOND = re.compile(r"\bout of range\b|\boverflow\b", re.IGNORECASE)
 class EmbeddedSession:
     """Makes frames of the embedded engine, and computes them."""
 
+    engine = Frame.engine
+
     def __init__(self, memory: int = MEMORY, progress: Progress | None = None) -> None:
         """Open a session, which `stop` or the end of a `with` block closes.
 
