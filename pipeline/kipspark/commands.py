@@ -6,7 +6,6 @@ The module of a command is imported when it is called. Jobs that `kipwire` has, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -18,20 +17,14 @@ from kipspark.running import OPTIONS, OnSpark
 from kipwire import KipwireError
 from kipwire.cli.command_line import Command, CommandLine, fail
 
-_OF_SPARK = {
+COMMANDS = JOBS | {
     "extract": "Extract Kafka's frames from captured packets into kipwire's own format, which is smaller and read in "
     "parallel.",
 }
-COMMANDS = {
-    **{name: JOBS[name] for name in ("traffic", "compaction", "transactions", "share", "tiered", "metadata")},
-    **_OF_SPARK,
-    "offsets": JOBS["offsets"],
-}
 """The help of each command."""
 
-_ELSEWHERE = {"extract": "kipjobs.jobs.extract.command"}
-_ON_SPARK = {"offsets": "offsets_stream"}
-"""Jobs with their own function for Spark, and the folder of it."""
+_ON_SPARK = {"offsets": "kipspark.jobs.offsets_stream.command"}
+"""Commands with a module of their own for Spark; those of all others are in `kipjobs.jobs`."""
 _WITHOUT_SESSION = {"extract"}
 
 app = CommandLine(
@@ -41,18 +34,10 @@ app = CommandLine(
 )
 
 
-def _function(name: str) -> Callable[..., Any]:
-    """Import the function of a command."""
-    folder = _ON_SPARK.get(name, name.replace("-", "_"))
-    of_spark = name in _ON_SPARK or (name in _OF_SPARK and name not in _ELSEWHERE)
-    found: Callable[..., Any] = import_module(f"kip{'spark' if of_spark else 'jobs'}.jobs.{folder}.command").command
-    return found
-
-
 def __getattr__(name: str) -> click.Command:
     if name not in COMMANDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    function = _function(name)
+    function = import_module(_ON_SPARK.get(name, f"kipjobs.jobs.{name}.command")).command
 
     def refusing(*runner: OnSpark, **values: Any) -> None:
         try:

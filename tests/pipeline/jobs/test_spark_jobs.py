@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kafka_messages.topic_record.v0 import TopicRecord
+from kipjobs.jobs import metadata, offsets, traffic
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.shared import options, running
@@ -24,7 +25,6 @@ from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import write_tables
 from kipjobs.report.report import Report, Table
 from kipspark import JobError, from_message, to_message
-from kipspark.jobs import metadata, offsets, traffic
 from kipwire.records import read_segment
 from tests.support import golden_data
 from tests.support.command_line import call

@@ -27,7 +27,7 @@ def main(master: str, wheel: Path, logs: Path) -> None:
         spark = builder.master(master).getOrCreate()
         spark.sparkContext.addPyFile(str(wheel))
     import kipspark
-    from kipspark.jobs import offsets
+    from kipjobs.jobs import offsets
 
     kipspark.register(spark)
 
