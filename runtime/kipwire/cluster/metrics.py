@@ -1,7 +1,7 @@
 """The metrics of groups, by the names and labels that dashboards expect.
 
 Offsets and lag are as kafka_exporter has them, and the lag in seconds as kafka-lag-exporter has it. What neither has
-begins with `kipspark`, where `kipspark offsets --metrics` has it, too, or with `kipwire`.
+begins with `kipwire`, as all metrics of jobs do.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ LAG_SECONDS = Gauge(
 )
 END = Gauge("kafka_topic_partition_current_offset", "The offset of the next record.", _PLACE)
 STALLED = Gauge(
-    "kipspark_consumergroup_stalled_seconds",
+    "kipwire_consumergroup_stalled_seconds",
     "How long the offset has not moved, of groups with unread records, unless the topic is known to be quiet.",
     ("consumergroup", *_PLACE),
 )
 AS_OF = Gauge(
-    "kipspark_offsets_as_of_timestamp_seconds",
+    "kipwire_offsets_as_of_timestamp_seconds",
     "The time that lag and ages are of: that of the last known record, or of reading from brokers.",
 )
 START = Gauge("kafka_topic_partition_oldest_offset", "The offset of the first record that is left.", _PLACE)

@@ -91,7 +91,7 @@ def test_scrapes_get_the_last_round() -> None:
     assert by_labels(found, "kafka_consumergroup_lag", ("consumergroup", "topic", "partition")) == {
         ("billing", "orders", "0"): 5
     }
-    assert found["kipspark_offsets_as_of_timestamp_seconds", frozenset()] == 1015
+    assert found["kipwire_offsets_as_of_timestamp_seconds", frozenset()] == 1015
     assert found["kipwire_offsets_up", frozenset()] == 1
 
 
@@ -104,7 +104,7 @@ def test_stalled_is_known_after_several_rounds() -> None:
         ([seen(3, 10, 1000), seen(4, 10, 1010), seen(4, 11, 1080)], {("billing", "orders", "0"): 70}),
     ):
         _, body = asyncio.run(scrape(made([*rounds])))
-        assert by_labels(samples(body), "kipspark_consumergroup_stalled_seconds", labels) == expected
+        assert by_labels(samples(body), "kipwire_consumergroup_stalled_seconds", labels) == expected
 
 
 def test_without_a_broker_it_is_down_and_has_no_old_lag() -> None:

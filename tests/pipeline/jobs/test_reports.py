@@ -25,10 +25,12 @@ from kipjobs.report import charts
 from kipjobs.report.report import Chart, FirstRows, Report, Table, first_rows, total_row
 from kipjobs.report.terminal import fit, show
 from kipjobs.report.views import page
+from tests.support.places import ROOT
 from tests.support.subjects.both_engines import JOBS
 from tests.support.subjects.broker_logs import table
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
 
+DOCUMENTED = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("offsets", "spark-jobs"))
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")
 
@@ -131,6 +133,8 @@ def test_groups_of_the_samples(session: Session) -> None:
     assert [behind for time, behind in points if time <= last][-1] == 0
     assert next(behind for time, behind in points if time > last) > 0
     assert report.tables[0].is_wrong
+    documented = re.findall(r"`(kafka_\w+|kipwire_\w+)", DOCUMENTED)
+    assert {gauge.name for metrics in report.metrics for gauge in metrics.gauges} <= set(documented)
 
 
 def test_a_fetch_that_waits_for_records_is_not_slow(session: Session) -> None:
@@ -173,6 +177,8 @@ def test_every_job_has_totals_and_what_is_wrong_first(job: str, session: Session
         (table.is_wrong for table in report.tables), reverse=True
     )
     assert report.tables[0].is_wrong
+    documented = re.findall(r"`(kafka_\w+|kipwire_\w+)", DOCUMENTED)
+    assert {gauge.name for metrics in report.metrics for gauge in metrics.gauges} <= set(documented)
 
 
 def test_partitions_with_trouble_are_wrong(session: Session) -> None:

@@ -147,7 +147,7 @@ def test_traffic_names_the_clients_that_an_upgrade_breaks_as_tap_does(
     assert ("sarama", "Fetch", 0, 13, "4-17", "Sarama 1.30.1?") in found
     values = samples(exposition(report.metrics))
     assert len(values) == len(found)
-    assert {name for name, _ in values} == {"kipspark_unserved_requests"}
+    assert {name for name, _ in values} == {"kipwire_unserved_requests"}
     assert sum(values.values()) == sum(row[3] for row in found)
     labels = [dict(labels) for _, labels in values]
     assert {(one["client_id"], one["fix"], one["release"]) for one in labels} == {

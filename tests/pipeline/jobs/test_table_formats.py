@@ -234,7 +234,7 @@ def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
     report = offsets_report(spark, write_logs(tmp_path / "logs", "t", log, commits))
     running.deliver(report, Outputs(metrics=tmp_path / "kafka.prom"))
     found = samples((tmp_path / "kafka.prom").read_text())
-    as_of = found.pop(("kipspark_offsets_as_of_timestamp_seconds", frozenset()))
+    as_of = found.pop(("kipwire_offsets_as_of_timestamp_seconds", frozenset()))
     assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
     ends = {
         ("t", "0"): 3,
@@ -245,7 +245,7 @@ def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
         ("kafka_consumergroup_current_offset", "consumergroup"): {(NAMES[0], "0"): 1, ("g", "0"): 3, ("g", "1"): 0},
         ("kafka_consumergroup_lag", "consumergroup"): {(NAMES[0], "0"): 2, ("g", "0"): 0, ("g", "1"): 1},
         ("kafka_consumergroup_group_lag_seconds", "group"): {(NAMES[0], "0"): 300, ("g", "0"): 0},
-        ("kipspark_consumergroup_stalled_seconds", "consumergroup"): {(NAMES[0], "0"): 280, ("g", "1"): 280},
+        ("kipwire_consumergroup_stalled_seconds", "consumergroup"): {(NAMES[0], "0"): 280, ("g", "1"): 280},
     }
     assert found == {
         **{

@@ -363,10 +363,10 @@ def test_lag_is_what_kafkas_own_tools_print(spark: SparkSession, both: Both, don
     assert ends == offsets_by_kafka(ADDRESS)
     assert ends[EMPTY, "0"] == 0  # from the name of its only segment
     (first,) = [row for row in traffic.read_all(ADDRESS, [LAGGING]) if row.offset == min(one.offset for one in unread)]
-    as_of = found["kipspark_offsets_as_of_timestamp_seconds", frozenset()]
+    as_of = found["kipwire_offsets_as_of_timestamp_seconds", frozenset()]
     age = by_labels(found, "kafka_consumergroup_group_lag_seconds", ("group", *places[1:]))[group, LAGGING, "0"]
     assert age == pytest.approx(as_of - first.timestamp / 1000, abs=0.001)
-    assert (group, LAGGING, "0") in by_labels(found, "kipspark_consumergroup_stalled_seconds", places)
+    assert (group, LAGGING, "0") in by_labels(found, "kipwire_consumergroup_stalled_seconds", places)
 
 
 def values_of(produce: Any) -> Iterator[bytes | None]:

@@ -139,7 +139,7 @@ def metrics_of(missing: DataFrame, release: str) -> tuple[Metrics, ...]:
     sf = functions_of(missing)
     labels = ("client_id", "software", "api", "api_version", "release", "fix")
     requests = Gauge(
-        "kipspark_unserved_requests",
+        "kipwire_unserved_requests",
         "Captured requests that the release of Kafka does not serve.",
         "requests",
         {label: label for label in labels},
@@ -158,10 +158,10 @@ def evidence_of(totals: DataFrame, unread: DataFrame) -> tuple[Metrics, ...]:
         unread: of `traffic.unread`.
     """
     read = (
-        Gauge("kipspark_read_requests", "Captured requests that were read.", "requests"),
-        Gauge("kipspark_read_clients", "Client ids of the captured requests that were read.", "clients"),
+        Gauge("kipwire_read_requests", "Captured requests that were read.", "requests"),
+        Gauge("kipwire_read_clients", "Client ids of the captured requests that were read.", "clients"),
     )
-    missed = Gauge("kipspark_unread_bytes", "Captured bytes that were not read.", "bytes", {"reason": "reason"})
+    missed = Gauge("kipwire_unread_bytes", "Captured bytes that were not read.", "bytes", {"reason": "reason"})
     return Metrics(totals, read), Metrics(unread, (missed,))
 
 
