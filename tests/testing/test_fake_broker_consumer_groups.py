@@ -23,7 +23,7 @@ from kipwire.testing.broker.state.consumer_members import (
     SESSION_TIMEOUT,
     Beat,
     Beaten,
-    Place,
+    TopicIdPartition,
 )
 from kipwire.testing.broker.state.groups import EMPTY, STABLE
 from kipwire.testing.broker.state.topics import Topics
@@ -37,9 +37,9 @@ class Client:
     def __init__(self, group: ConsumerGroup, member_id: str, instance_id: str | None = None) -> None:
         self.group, self.member_id, self.instance_id = group, member_id, instance_id
         self.epoch = JOINS
-        self.owned: frozenset[Place] = frozenset()
+        self.owned: frozenset[TopicIdPartition] = frozenset()
         """Partitions that it reads."""
-        self.assigned: frozenset[Place] = frozenset()
+        self.assigned: frozenset[TopicIdPartition] = frozenset()
         """Partitions of the last assignment that it received."""
 
     def beat(self, now: float = 0, **values: Any) -> Beaten:
@@ -78,7 +78,7 @@ def error_of(action: Callable[[], object]) -> int:
     return caught.value.error
 
 
-def places(group: ConsumerGroup, *names: str) -> frozenset[Place]:
+def places(group: ConsumerGroup, *names: str) -> frozenset[TopicIdPartition]:
     topics = [group.existing.named(name) for name in names]
     return frozenset((topic.topic_id, index) for topic in topics for index in range(len(topic.partitions)))
 

@@ -2,7 +2,7 @@
 
 A vector about a field needs a message around it in which everything else is plain: defaults, arrays of one element on
 the way, and values that meet the conditions of record formats. A tagged struct on the way is filled, because with its
-defaults it would be left out. Structs that share structs could make a message of any size, so places and structs have
+defaults it would be left out. Structs that share structs could make a message of any size, so fields and structs have
 limits.
 """
 
@@ -17,8 +17,8 @@ from kipwire.description.fields import meet_conditions
 from kipwire.description.plan import Item, Plan, plan_of
 from kipwire.model.structs import Root, Struct
 
-_MOST_PLACES = 1000
-"""Limit for the places of one version. Above it, a struct that many fields share is entered only once."""
+_MOST_FIELDS = 1000
+"""Limit for the fields of one version. Above it, a struct that many fields share is entered only once."""
 
 
 MOST_STRUCTS = 10_000
@@ -36,8 +36,8 @@ def _structs_in_all(plan: Plan, known: dict[Plan, int]) -> int:
     return known[plan]
 
 
-class Place(NamedTuple):
-    """The place of a field: the fields on the way to it, itself the last."""
+class FieldPath(NamedTuple):
+    """The path of a field: the fields on the way to it, itself the last."""
 
     path: tuple[Item, ...]
 
@@ -58,21 +58,21 @@ class Place(NamedTuple):
         return ".".join([*steps, self.item.name])
 
 
-def places(message: type[Root]) -> list[Place]:
+def field_paths(message: type[Root]) -> list[FieldPath]:
     """List the fields of a message, the fields of inner structs after the field that has them.
 
     Raises:
         NoPlanError: a struct contains itself.
     """
-    found: list[Place] = []
+    found: list[FieldPath] = []
     _collect(plan_of(message), (), found, set())
     return found
 
 
-def _collect(plan: Plan, way: tuple[Item, ...], found: list[Place], known: set[Plan]) -> None:
+def _collect(plan: Plan, way: tuple[Item, ...], found: list[FieldPath], known: set[Plan]) -> None:
     for item in plan.attributes:
-        found.append(Place((*way, item)))
-        if item.plan is not None and (len(found) < _MOST_PLACES or item.plan not in known):
+        found.append(FieldPath((*way, item)))
+        if item.plan is not None and (len(found) < _MOST_FIELDS or item.plan not in known):
             known.add(item.plan)
             _collect(item.plan, (*way, item), found, known)
 
@@ -80,9 +80,9 @@ def _collect(plan: Plan, way: tuple[Item, ...], found: list[Place], known: set[P
 def structs(message: type[Root]) -> Iterator[tuple[Item, ...]]:
     """Yield the ways to the structs of a message, its own first, which is the empty way."""
     yield ()
-    for place in places(message):
-        if place.item.plan is not None:
-            yield place.path
+    for field in field_paths(message):
+        if field.item.plan is not None:
+            yield field.path
 
 
 def message_with(message: type[Root], path: Sequence[Item], value: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import NamedTuple
 
-from kipwire.conformance.building import Place, places
+from kipwire.conformance.building import FieldPath, field_paths
 from kipwire.conformance.vectors import KINDS, Kind, Vector
 from kipwire.description.plan import Item, struct_plan
 from kipwire.model.structs import Root
@@ -55,27 +55,27 @@ class Coverage:
     def gaps(self, message: type[Root]) -> list[str]:
         """List the cases that a message in one version lacks, a line for each."""
         found = []
-        every = places(message)
+        every = field_paths(message)
         is_plain = all(one.item.field.owner is None or struct_plan(one.item.field.owner).is_plain for one in every)
-        for place in every:
-            for kind, case in (*demands_of_values(place), *(demands_of_damage(place) if is_plain else ())):
-                cases = self._cases.get((message.NAME, message.VERSION, place.name, kind), [])
+        for field in every:
+            for kind, case in (*demands_of_values(field), *(demands_of_damage(field) if is_plain else ())):
+                cases = self._cases.get((message.NAME, message.VERSION, field.name, kind), [])
                 if not any(one == case or one.startswith(f"{case}, ") for one in cases):
-                    found.append(f"{message.NAME} v{message.VERSION}: {place.name} has no vector {case!r} ({kind})")
+                    found.append(f"{message.NAME} v{message.VERSION}: {field.name} has no vector {case!r} ({kind})")
         return found
 
 
-def demands_of_values(place: Place) -> Iterator[Demand]:
+def demands_of_values(field: FieldPath) -> Iterator[Demand]:
     """Yield the valid vectors that a field needs."""
-    for case in _values(place.item):
+    for case in _values(field.item):
         yield Demand("valid", case)
-    if place.item.nullable:
+    if field.item.nullable:
         yield Demand("valid", "null")
 
 
-def demands_of_damage(place: Place) -> Iterator[Demand]:
+def demands_of_damage(field: FieldPath) -> Iterator[Demand]:
     """Yield the damaged vectors that a field needs; in a record format they depend on the sizes around it."""
-    item = place.item
+    item = field.item
     if item.plan is not None and not item.array and item.plan.minimum_size == 0 and item.tag is None:
         return  # it takes no byte that could be missing
     yield Demand("refuse", "cut before")

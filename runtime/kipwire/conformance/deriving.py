@@ -17,12 +17,12 @@ from kipwire.codec.wire import MAX_TAG, write_varint
 from kipwire.conformance import damage
 from kipwire.conformance.building import (
     MOST_STRUCTS,
-    Place,
+    FieldPath,
     field_cases,
+    field_paths,
     full,
     message_of_structs,
     message_with,
-    places,
     random_message,
     structs,
     structs_in_all,
@@ -63,7 +63,7 @@ def derive(cls: type[Root], seed: int = 0) -> Iterator[Vector]:
 
 def tagged_defaults(cls: type[Root]) -> TaggedDefaults:
     """Find the tagged fields of a message, with the defaults at which the JSON form leaves them out."""
-    return {place.name: default_to_json(place.item.field) for place in places(cls) if place.item.tag is not None}
+    return {field.name: default_to_json(field.item.field) for field in field_paths(cls) if field.item.tag is not None}
 
 
 class _Deriver:
@@ -80,11 +80,11 @@ class _Deriver:
     def vectors(self) -> Iterator[Vector]:
         yield from self._whole()
         is_first_text = True
-        for place in places(self.cls):
-            yield from self._of_field(place)
-            if is_first_text and place.item.kind == "string" and not place.item.array and not place.item.field.prefix:
+        for field in field_paths(self.cls):
+            yield from self._of_field(field)
+            if is_first_text and field.item.kind == "string" and not field.item.array and not field.item.field.prefix:
                 is_first_text = False
-                yield from self._longest(place)
+                yield from self._longest(field)
         for way in structs(self.cls):
             plan = way[-1].plan if way else struct_plan(self.cls)
             if plan is not None and plan.flexible:
@@ -105,57 +105,57 @@ class _Deriver:
         for number in range(RANDOM):
             yield from self._valid("", f"random {number}", random_message(self.cls, self.cls, rng))
 
-    def _of_field(self, place: Place) -> Iterator[Vector]:
+    def _of_field(self, field: FieldPath) -> Iterator[Vector]:
         tried: list[Any] = []
-        for case in field_cases(place.item, self.cls):
-            message = message_with(self.cls, place.path, case.value)
-            if place.item.tag is not None and place.item.field.is_default(case.value):
-                yield from self._spelt_out(place, case, message)
+        for case in field_cases(field.item, self.cls):
+            message = message_with(self.cls, field.path, case.value)
+            if field.item.tag is not None and field.item.field.is_default(case.value):
+                yield from self._spelt_out(field, case, message)
                 continue
             if not self.is_plain and not _fits(message):
                 continue
             tried.append(message)
-            yield from self._valid(place.name, case.name, message)
+            yield from self._valid(field.name, case.name, message)
         if not tried:
             return
         message = tried[-1]
         sample = self._read(message)
-        own = _elements_of(sample.elements, place.attributes)
-        for one in damage.of_field(sample, own, place.attributes, nullable=place.item.nullable):
-            yield from self._damage(place.name, one, message)
-        if place.item.nullable:
-            message = message_with(self.cls, place.path, None)
+        own = _elements_of(sample.elements, field.attributes)
+        for one in damage.of_field(sample, own, field.attributes, nullable=field.item.nullable):
+            yield from self._damage(field.name, one, message)
+        if field.item.nullable:
+            message = message_with(self.cls, field.path, None)
             sample_of_null = self._read(message)
-            for one in damage.of_null(sample_of_null, _elements_of(sample_of_null.elements, place.attributes)):
-                yield from self._damage(place.name, one, message)
-        if place.item.tag is not None:
+            for one in damage.of_null(sample_of_null, _elements_of(sample_of_null.elements, field.attributes)):
+                yield from self._damage(field.name, one, message)
+        if field.item.tag is not None:
             message = tried[-1]
-            section = _section_of(sample, place.attributes.rpartition(".")[0])
-            for one in damage.of_tagged_field(sample, own, section, _free_tags(place.item.field.owner)):
-                yield from self._damage(place.name, one, message)
+            section = _section_of(sample, field.attributes.rpartition(".")[0])
+            for one in damage.of_tagged_field(sample, own, section, _free_tags(field.item.field.owner)):
+                yield from self._damage(field.name, one, message)
 
-    def _spelt_out(self, place: Place, case: Case, message: Any) -> Iterator[Vector]:
+    def _spelt_out(self, field: FieldPath, case: Case, message: Any) -> Iterator[Vector]:
         """Yield the vector of a tagged field that is there although it has its default, as a sender may write it."""
         sample = self._read(message)
-        section = damage.tag_section_at(sample, place.attributes.rpartition(".")[0])
+        section = damage.tag_section_at(sample, field.attributes.rpartition(".")[0])
         if section is None:
             return
-        fields = {**section.fields, place.item.tag or 0: value_bytes(place.item, case.value)}
+        fields = {**section.fields, field.item.tag or 0: value_bytes(field.item, case.value)}
         written_out = b"".join(tagged_field(tag, fields[tag]) for tag in sorted(fields))
         changed = sample.splice(section.start, section.end, write_varint(len(fields)) + written_out)
         case_name = f"{case.name}, spelt out"
-        yield from self._vector(place.name, case_name, "valid", changed, message, encodes=sample.data)
+        yield from self._vector(field.name, case_name, "valid", changed, message, encodes=sample.data)
 
-    def _longest(self, place: Place) -> Iterator[Vector]:
+    def _longest(self, field: FieldPath) -> Iterator[Vector]:
         """Yield vectors of the longest string, for the last version of a message alone: one has a hundred kilobytes."""
         if self.cls.VERSION != self.cls.MAX_VERSION:
             return
-        message = message_with(self.cls, place.path, longest_text())
-        yield from self._valid(place.name, "longest", message)
+        message = message_with(self.cls, field.path, longest_text())
+        yield from self._valid(field.name, "longest", message)
         sample = self._read(message)
-        *_, length, content = _elements_of(sample.elements, place.attributes)
+        *_, length, content = _elements_of(sample.elements, field.attributes)
         if (one := damage.too_long_text(sample, length, content.end)) is not None:
-            yield from self._damage(place.name, one, message)
+            yield from self._damage(field.name, one, message)
 
     # Tag sections.
 

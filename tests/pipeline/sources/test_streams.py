@@ -15,7 +15,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from kipjobs.errors import ListingError, SourceError
 from kipjobs.files import access
 from kipjobs.sources import log_rows, splits
-from kipjobs.sources.changing_logs import losses, places
+from kipjobs.sources.changing_logs import losses, positions
 from kipjobs.sources.segments import Segment, find_segments
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire.records import Record, write_batch
@@ -619,7 +619,7 @@ def test_the_index_of_a_segment_finds_its_end(tmp_path: Path, monkeypatch: pytes
         scanned.append((end - start) // SIZE)
         return batch_heads(file, start, end)
 
-    monkeypatch.setattr(places, "batch_heads", counted)
+    monkeypatch.setattr(positions, "batch_heads", counted)
     assert len(Stream(tmp_path).batch()) == 500
     assert sum(scanned) < 12 * 3
 

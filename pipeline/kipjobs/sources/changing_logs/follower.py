@@ -2,7 +2,7 @@
 
 A stream's progress is the next offset of each folder, and Spark may ask for the same two offsets again after a crash,
 in another process: what is read between them must then be the same. So what the follower remembers has no effect on
-rows; ends and places only save a search. A log that ends before what was read was cut or made anew, which is a loss,
+rows; ends and positions only save a search. A log that ends before what was read was cut or made anew, which is a loss,
 reported and then read from its start. Folders are listed in `settle`, because a broker changes them meanwhile.
 """
 
@@ -17,13 +17,13 @@ from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.checkpoints import Reached
 from kipjobs.sources.changing_logs.limits import Unread, share_out
 from kipjobs.sources.changing_logs.losses import Present, check_is_there, report_loss
-from kipjobs.sources.changing_logs.places import End, Place, Start, log_end, settle, start_at
+from kipjobs.sources.changing_logs.positions import End, Position, Start, log_end, settle, start_at
 from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split, cut_segment
 from kipwire.records.offsets import NONE
 
-_PLACES = 4
-"""Number of places remembered for each log: its end, and the starts and ends of batches of the stream."""
+_POSITIONS = 4
+"""Number of positions remembered for each log: its end, and the starts and ends of batches of the stream."""
 
 
 class _Log(NamedTuple):
@@ -72,7 +72,7 @@ class Follower:
         self._split_bytes = split_bytes
         self._fails = fail_on_data_loss
         self._ends: dict[str, End] = {}
-        self._places: dict[str, tuple[Place, ...]] = {}
+        self._positions: dict[str, tuple[Position, ...]] = {}
         self._turns: dict[str, int] = {}
         """Number of the last limited batch that read from a log, by folder."""
         self._turn = 0
@@ -111,7 +111,7 @@ class Follower:
             taken = self._limit_offsets(logs, ranges, limit)
         for folder in taken:
             end = logs[folder].end
-            self._remember(folder, Place(end.segment.inode, end.offset, end.position, end.last))
+            self._remember(folder, Position(end.segment.inode, end.offset, end.position, end.last))
         begun = {folder: ranges[folder].first for folder in taken if ranges[folder].begins}
         return Reached({**start.next_offsets, **taken}, begun) if taken else start
 
@@ -137,7 +137,7 @@ class Follower:
             present = None if log is None else log.present
             check_is_there(folder, present, row_filter.first_offset, row_filter.bounds.end_offset, self._fails)
             if log is not None:
-                known = self._places.get(folder, ())
+                known = self._positions.get(folder, ())
                 work += [
                     (split, row_filter)
                     for segment, next_base in log.between(first, end_offset)
@@ -187,7 +187,7 @@ class Follower:
                 ranges[folder].first,
                 logs[folder].end,
                 ranges[folder].end,
-                self._places.get(folder, ()),
+                self._positions.get(folder, ()),
             )
             for folder in turns
         }
@@ -198,17 +198,18 @@ class Follower:
             if of_it.offset > first or (begins and first == end):
                 taken[folder] = of_it.offset
                 self._turns[folder] = self._turn
-                if of_it.place is not None:
-                    self._remember(folder, of_it.place)
+                if of_it.position_of_next is not None:
+                    self._remember(folder, of_it.position_of_next)
         return taken
 
-    def _remember(self, folder: str, place: Place) -> None:
-        """Remember a place at which the next batch may begin; of the earlier ones, only the newest are kept."""
-        self._places[folder] = (place, *(one for one in self._places.get(folder, ()) if one != place))[:_PLACES]
+    def _remember(self, folder: str, position: Position) -> None:
+        """Remember a position at which the next batch may begin; of the earlier ones, only the newest are kept."""
+        earlier = (one for one in self._positions.get(folder, ()) if one != position)
+        self._positions[folder] = (position, *earlier)[:_POSITIONS]
 
 
 def _splits(
-    segment: Segment, next_base: int | None, first: int, end: int, known: Collection[Place], split_bytes: int
+    segment: Segment, next_base: int | None, first: int, end: int, known: Collection[Position], split_bytes: int
 ) -> list[Split]:
     """Return the byte ranges of a segment that have exactly the offsets from one on and before another one.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-from kipjobs.sources.changing_logs.places import End, Place, heads_at, start_at
+from kipjobs.sources.changing_logs.positions import End, Position, heads_at, start_at
 from kipjobs.sources.segments import Segment
 from kipwire.records.accounting import Head
 
@@ -16,7 +16,9 @@ _LEAST_HEADS, _MOST_HEADS = 4, 4096
 class Unread:
     """The unread part of one log, taken batch by batch."""
 
-    def __init__(self, segments: Sequence[Segment], first: int, end: End, until: int, known: Collection[Place]) -> None:
+    def __init__(
+        self, segments: Sequence[Segment], first: int, end: End, until: int, known: Collection[Position]
+    ) -> None:
         """Find the start of the unread part.
 
         Args:
@@ -24,19 +26,19 @@ class Unread:
             first: the next offset to read.
             end: of the log.
             until: take no batch from this offset on.
-            known: places that may be the start of the first batch.
+            known: positions that may be the start of the first batch.
         """
         at = max((number for number, one in enumerate(segments) if one.base_offset <= first), default=0)
         self._segments = segments[at:]
         self._end = end
         self._until = until
         self.offset = first
-        self.place: Place | None = None
+        self.position_of_next: Position | None = None
         self._position = start_at(self._segments[0], first, known).position
         self.size = sum(segment.size for segment in self._segments[:-1]) + end.position - self._position
         """Bytes up to the end of the log."""
         self._batches = self._find_batches()
-        self._next: list[tuple[int, int, Place | None]] = []
+        self._next: list[tuple[int, int, Position | None]] = []
 
     @property
     def next_size(self) -> int | None:
@@ -47,16 +49,16 @@ class Unread:
 
     def take(self) -> None:
         """Take the next batch, after a call of `next_size`."""
-        ((self.offset, size, self.place),) = self._next
+        ((self.offset, size, self.position_of_next),) = self._next
         self.size -= size
         self._next = []
 
     def take_all(self) -> None:
         """Take everything, without reading the head of each batch."""
-        self.offset, self.place = self._until, None
+        self.offset, self.position_of_next = self._until, None
 
-    def _find_batches(self) -> Iterator[tuple[int, int, Place | None]]:
-        """Yield the offset after each batch, its size, and the place at which the next one starts."""
+    def _find_batches(self) -> Iterator[tuple[int, int, Position | None]]:
+        """Yield the offset after each batch, its size, and the position at which the next one starts."""
         reached, size = self.offset, 0
         for segment, end_offset, heads in self._heads():
             for head, following in _with_next(heads):
@@ -68,7 +70,7 @@ class Unread:
                 if following is not None and not _are_in_order(head, following):
                     continue  # one of the two may be damaged: no batch of the stream ends between them
                 reached = min(head.last_offset + 1, end_offset)
-                yield reached, size, Place(segment.inode, reached, head.end, head)
+                yield reached, size, Position(segment.inode, reached, head.end, head)
                 size = 0
         if reached < self._until:
             yield self._until, size, None

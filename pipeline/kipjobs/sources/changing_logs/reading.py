@@ -17,7 +17,7 @@ from kipjobs.errors import ListingError, SourceError
 from kipjobs.files.stores import is_url
 from kipjobs.sources.batch_heads import RowFilter
 from kipjobs.sources.changing_logs.losses import Present, check_is_there
-from kipjobs.sources.changing_logs.places import log_end, settle
+from kipjobs.sources.changing_logs.positions import log_end, settle
 from kipjobs.sources.segments import Segment, find_segments
 from kipjobs.sources.splits import Split, plan_splits
 

@@ -106,12 +106,12 @@ class FakeBroker:
     @property
     def host(self) -> str:
         """The host of the first node, as clients are told."""
-        return self._node.place.host
+        return self._node.listener.host
 
     @property
     def port(self) -> int:
         """The port of the first node, as clients are told; known once it has started."""
-        return self._node.place.port
+        return self._node.listener.port
 
     @property
     def bootstrap_servers(self) -> str:

@@ -21,7 +21,7 @@ from kipwire.testing.broker.state import Refused, TopicPartition
 from kipwire.testing.broker.state.classic_groups import Group, Ticket
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup, downgraded, upgraded
 from kipwire.testing.broker.state.logs import Log
-from kipwire.testing.broker.state.nodes import FetchSessions, Nodes, Place
+from kipwire.testing.broker.state.nodes import FetchSessions, Listener, Nodes
 from kipwire.testing.broker.state.producers import COORDINATOR_EPOCH, Numbers, Producers, Transaction
 from kipwire.testing.broker.state.topics import NO_ID, Topic, Topics
 
@@ -91,7 +91,7 @@ class Node:
         return self if node_id == self.node_id else replace(self, node_id=node_id, fetch_sessions=FetchSessions())
 
     @property
-    def place(self) -> Place:
+    def listener(self) -> Listener:
         """The address of this node."""
         return self.nodes.by_id[self.node_id]
 

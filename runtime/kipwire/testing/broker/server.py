@@ -99,18 +99,18 @@ class Server:
         """Listen, or no more, as the state of a node says."""
         node = self._nodes[node_id]
         async with self._turns[node_id]:
-            if node.place.is_running and node_id not in self._servers:
+            if node.listener.is_running and node_id not in self._servers:
                 node.fetch_sessions.clear()
                 self._servers[node_id] = server = await aio.serve_each(
                     partial(self._session, node),
                     self._host,
-                    node.place.listens_at,
+                    node.listener.listens_at,
                     ssl=self._security.ssl,
                     logger=_log,
                     failed=self._fail,
                 )
-                node.place.listens_at = server.address[1]
-            elif not node.place.is_running and node_id in self._servers:
+                node.listener.listens_at = server.address[1]
+            elif not node.listener.is_running and node_id in self._servers:
                 await self._servers.pop(node_id).close()
 
     async def close(self) -> None:
@@ -129,9 +129,9 @@ class Server:
             if _log.isEnabledFor(logging.DEBUG):
                 api, size = ApiKey.text(request.api_key), len(request.raw)
                 _log.debug("node %d: %s v%d, %d bytes", node.node_id, api, request.api_version, size)
-            while node.place.is_paused:
+            while node.listener.is_paused:
                 await node.changes.wait(math.inf)
-            if not node.place.is_running:
+            if not node.listener.is_running:
                 raise NoAnswer
             is_served = request.api_version in node.served.get(request.api_key, ())
             if authentication is not None and is_served and (response := authentication.answer(request)) is not None:

@@ -21,7 +21,7 @@ from kafka_messages.enums import ApiKey
 from kipwire.testing.broker.apis.api import Api, api_key_of, api_of
 
 MODULES = {
-    ApiKey(int(found.name[1:3])): import_module(f"{__name__}.{found.name}")
+    ApiKey(int(found.name[1:].partition("_")[0])): import_module(f"{__name__}.{found.name}")
     for found in iter_modules(__path__)
     if found.name.startswith("k")
 }

@@ -7,7 +7,7 @@ from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Re
 from kipwire.testing.broker.node import AnyGroup
 from kipwire.testing.broker.state import TopicPartition
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.consumer_members import Place
+from kipwire.testing.broker.state.consumer_members import TopicIdPartition
 from kipwire.testing.broker.state.groups import Committed
 
 Commit = Callable[[dict[TopicPartition, Committed]], None]
@@ -37,9 +37,9 @@ def committing_group(node: Node, body: Sent, *, is_transactional: bool = False) 
     return group
 
 
-def _places(node: Node, body: Sent) -> list[Place]:
+def _places(node: Node, body: Sent) -> list[TopicIdPartition]:
     """Find the partitions of a request, of topics that exist."""
-    found: list[Place] = []
+    found: list[TopicIdPartition] = []
     for topic in body.topics:
         with suppress(Refused):
             topic_id = node.topic_of(topic).topic_id

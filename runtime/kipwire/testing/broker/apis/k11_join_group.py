@@ -23,7 +23,7 @@ async def answer_request(node: Node, request: Request) -> Values:
         member_id=body.member_id,
         instance_id=getattr(body, "group_instance_id", None),
         client_id=request.header.client_id or "",
-        client_host=node.place.host,
+        client_host=node.listener.host,
         session_timeout=body.session_timeout_ms / 1000,
         rebalance_timeout=getattr(body, "rebalance_timeout_ms", body.session_timeout_ms) / 1000,
         protocol_type=body.protocol_type,

@@ -32,7 +32,7 @@ def answer_request(node: Node, request: Request) -> Values:
         member_id=body.member_id,
         epoch=body.member_epoch,
         client_id=request.header.client_id or "",
-        client_host=node.place.host,
+        client_host=node.listener.host,
         instance_id=body.instance_id,
         rack_id=body.rack_id,
         rebalance_timeout=None if timeout == _UNCHANGED else timeout / 1000,

@@ -6,7 +6,7 @@ from kafka_messages.enums import ConsumerGroupMemberType
 from kipwire.testing.broker.apis.api import CoordinatorType, ErrorCode, Node, Refused, Sent, Values, by_row, expect
 from kipwire.testing.broker.state import indexes_by_topic
 from kipwire.testing.broker.state.consumer_groups import ConsumerGroup
-from kipwire.testing.broker.state.consumer_members import ConsumerMember, Place
+from kipwire.testing.broker.state.consumer_members import ConsumerMember, TopicIdPartition
 
 
 @by_row
@@ -41,7 +41,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember) -> Values:
     }
 
 
-def _assignment(group: ConsumerGroup, places: Set[Place]) -> Values:
+def _assignment(group: ConsumerGroup, places: Set[TopicIdPartition]) -> Values:
     """Build the assignment with the partitions of topics that still exist."""
     topics = group.existing.by_id
     return {

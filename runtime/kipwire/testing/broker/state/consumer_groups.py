@@ -24,8 +24,8 @@ from kipwire.testing.broker.state.consumer_members import (
     Beat,
     Beaten,
     ConsumerMember,
-    Place,
     Targets,
+    TopicIdPartition,
 )
 from kipwire.testing.broker.state.groups import (
     CONSUMER,
@@ -145,7 +145,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         if generation > member.epoch:
             raise _stale(member)
 
-    def expect_owner(self, member_id: str, epoch: int, places: Iterable[Place]) -> None:
+    def expect_owner(self, member_id: str, epoch: int, places: Iterable[TopicIdPartition]) -> None:
         """Refuse offsets of a late member for partitions that others may have had since its epoch (KIP-1251)."""
         member = self.members.get(member_id)
         if member is None or epoch == member.epoch:
@@ -274,7 +274,9 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
 
     # Subscriptions, targets, and the way there.
 
-    def _say(self, member: ConsumerMember, said: dict[str, object], owned: Set[Place] | None, now: float) -> None:
+    def _say(
+        self, member: ConsumerMember, said: dict[str, object], owned: Set[TopicIdPartition] | None, now: float
+    ) -> None:
         """Take in what a member says, and take its next step."""
         topics, regex = member.topics, member.regex
         for name, value in said.items():
@@ -294,7 +296,7 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
             target = {place for place in self.targets.get(member.member_id, ()) if place[0] in read}
             member.step(target, self.assignment_epoch, self._taken(member), owned, now)
 
-    def _taken(self, member: ConsumerMember) -> set[Place]:
+    def _taken(self, member: ConsumerMember) -> set[TopicIdPartition]:
         """Return the partitions of other members."""
         return {place for one in self.members.values() if one is not member for place in one.places}
 

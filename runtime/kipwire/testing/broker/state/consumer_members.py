@@ -15,13 +15,13 @@ from uuid import UUID
 from kipwire.testing.broker.state.classic_groups import Joining
 from kipwire.testing.broker.state.groups import STABLE, AnyMember
 
-Place = tuple[UUID, int]
+TopicIdPartition = tuple[UUID, int]
 """A partition, by the id of its topic."""
 Readers = Mapping[str, Set[UUID]]
 """The topics that each member reads."""
 Counts = Mapping[UUID, int]
 """The number of partitions of each topic."""
-Targets = dict[str, frozenset[Place]]
+Targets = dict[str, frozenset[TopicIdPartition]]
 """The partitions that each member is to have."""
 UNREVOKED, UNRELEASED = "Unrevoked", "Unreleased"
 """States of a member beside Stable: it has to give up partitions, or waits for others to do so."""
@@ -47,7 +47,7 @@ class Beat(NamedTuple):
     topics: frozenset[str] | None = None
     regex: str | None = None
     assignor: str | None = None
-    owned: frozenset[Place] | None = None
+    owned: frozenset[TopicIdPartition] | None = None
     """The partitions that it reads now."""
 
     @property
@@ -67,7 +67,7 @@ class Beaten(NamedTuple):
 
     member_id: str
     epoch: int
-    assigned: frozenset[Place] | None = None
+    assigned: frozenset[TopicIdPartition] | None = None
     """The partitions that it may read; None if that is as before."""
 
 
@@ -84,8 +84,8 @@ class ConsumerMember(AnyMember):
     epoch: int = 0
     previous_epoch: int = 0
     state: str = STABLE
-    assigned: dict[Place, int] = field(default_factory=dict)
-    revoking: dict[Place, int] = field(default_factory=dict)
+    assigned: dict[TopicIdPartition, int] = field(default_factory=dict)
+    revoking: dict[TopicIdPartition, int] = field(default_factory=dict)
     """The partitions that it has to give up."""
     rebalance_by: float = math.inf
     """Until then it has to give up partitions, or to take the next step of the classic protocol."""
@@ -102,7 +102,7 @@ class ConsumerMember(AnyMember):
         return min(self.seen + timeout, self.rebalance_by)
 
     @property
-    def places(self) -> Set[Place]:
+    def places(self) -> Set[TopicIdPartition]:
         """The partitions that no other member may have now."""
         return self.assigned.keys() | self.revoking.keys()
 
@@ -110,7 +110,14 @@ class ConsumerMember(AnyMember):
         """Tell whether it has reached its target of an epoch."""
         return self.state == STABLE and self.epoch == epoch
 
-    def step(self, target: Set[Place], epoch: int, taken: Set[Place], owned: Set[Place] | None, now: float) -> None:
+    def step(
+        self,
+        target: Set[TopicIdPartition],
+        epoch: int,
+        taken: Set[TopicIdPartition],
+        owned: Set[TopicIdPartition] | None,
+        now: float,
+    ) -> None:
         """Take the next step from what it says it owns to the target of an epoch, without what others have taken."""
         if self.state == UNREVOKED and (owned is None or owned & self.revoking.keys()):
             return  # it has still to give up what it was told to
@@ -137,7 +144,7 @@ def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
     owned = {one: {place for place in before.get(one, ()) if place[0] in topics} for one, topics in readers.items()}
     taken = {place for places in owned.values() for place in places}
 
-    def least(place: Place) -> str:
+    def least(place: TopicIdPartition) -> str:
         return min(by_topic[place[0]], key=lambda one: len(owned[one]))
 
     for place in ((topic, index) for topic, count in counts.items() for index in range(count)):
@@ -158,13 +165,13 @@ def uniform(readers: Readers, counts: Counts, before: Targets) -> Targets:
 
 def ranges(readers: Readers, counts: Counts, before: Targets) -> Targets:
     """Assign neighbouring partitions of each topic to each member, the same ones of all topics if possible."""
-    owned: dict[str, set[Place]] = {one: set() for one in readers}
+    owned: dict[str, set[TopicIdPartition]] = {one: set() for one in readers}
     for topic, count in counts.items():
         members = [one for one in readers if topic in readers[one]]
         if not members:
             continue
         quota, extra = divmod(count, len(members))
-        kept: dict[str, list[Place]] = {}
+        kept: dict[str, list[TopicIdPartition]] = {}
         wanting: list[tuple[str, int]] = []
         for one in members:
             had = sorted(place for place in before.get(one, ()) if place[0] == topic)

@@ -19,8 +19,8 @@ _SLOTS = 50
 
 
 @dataclass(slots=True)
-class Place:
-    """A node, as others see it."""
+class Listener:
+    """A node's id and advertised address."""
 
     node_id: int
     host: str
@@ -60,7 +60,7 @@ class Nodes:
     def __init__(self, host: str, ports: Sequence[int], advertised_port: int | None = None) -> None:
         """Number nodes from 1 on; clients are told that the first is at the advertised port, and others at the next."""
         told = [None if advertised_port is None else advertised_port + more for more in range(len(ports))]
-        self.by_id = {at: Place(at, host, *ports) for at, ports in enumerate(zip(ports, told, strict=True), 1)}
+        self.by_id = {at: Listener(at, host, *ports) for at, ports in enumerate(zip(ports, told, strict=True), 1)}
         self.controller = 1
         self._coordinators = {
             kind: [self.leader_of_new(slot) for slot in range(_SLOTS)]
@@ -68,7 +68,7 @@ class Nodes:
         }
 
     @property
-    def running(self) -> list[Place]:
+    def running(self) -> list[Listener]:
         """Nodes that have not been stopped."""
         return [one for one in self.by_id.values() if one.is_running]
 
@@ -77,7 +77,7 @@ class Nodes:
         """Host and port of each, as clients take them."""
         return ",".join(shown_address((one.host, one.port)) for one in self.by_id.values())
 
-    def __getitem__(self, node_id: int) -> Place:
+    def __getitem__(self, node_id: int) -> Listener:
         """Return a node; refuse an id that none has."""
         if node_id not in self.by_id:
             reason = f"there is no node {node_id}; the nodes are 1 to {len(self.by_id)}"

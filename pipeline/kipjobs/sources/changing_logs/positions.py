@@ -1,7 +1,7 @@
-"""Find the end of a log, and the position of an offset in a segment, from places that the stream remembers.
+"""Find the end of a log, and the position of an offset in a segment, by the positions that a stream remembers.
 
 A position is only trusted with the head of the batch before it: if that head is still there, the segment was not cut
-and written again. A remembered place saves a scan and never changes what is found. A damaged length must not carry a
+and written again. A remembered position saves a scan and never changes what is found. A damaged length must not carry a
 stream over bytes that are added later, so an end counts only after a batch that is whole; and a higher offset never
 gives a lower position, or a range would lack bytes.
 """
@@ -114,7 +114,7 @@ _MOST_HEADS = 4096
 """Highest number of heads that are read at once."""
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """The position in a segment of the batch with an offset, or of the next batch."""
 
     inode: int
@@ -122,7 +122,7 @@ class Place(NamedTuple):
     offset: int
     position: int
     before: Head | None
-    """Head of the batch before it, if there is one. While it is unchanged, the place is valid."""
+    """Head of the batch before it, if there is one. While it is unchanged, the position is valid."""
 
 
 class Start(NamedTuple):
@@ -133,7 +133,7 @@ class Start(NamedTuple):
     """The last offset of the batch that ends there, as it is written; `NONE` if there is none, or it is not known."""
 
 
-def start_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> Start:
+def start_at(segment: Segment, offset: int, known: Collection[Position] = ()) -> Start:
     """Find the end of the last batch with only offsets below the given one; damage, or the next batch, follows it.
 
     A stream ends a range there and begins the next one there. A higher offset never gives a lower position, whatever
@@ -142,14 +142,14 @@ def start_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> St
     Args:
         segment: the segment.
         offset: the offset.
-        known: places to try first.
+        known: positions to try first.
 
     Raises:
         OSError: the segment cannot be read; a FileNotFoundError if it has been removed or replaced.
     """
-    for place in known:
-        if (place.inode, place.offset) == (segment.inode, offset) and _is_there(segment, place):
-            return Start(place.position, NONE if place.before is None else place.before.last_offset)
+    for one in known:
+        if (one.inode, one.offset) == (segment.inode, offset) and _is_there(segment, one):
+            return Start(one.position, NONE if one.before is None else one.before.last_offset)
     # Start at a batch that is below the offset, so that no damage between the two is missed.
     position = start = position_before(segment, offset - 1)
     below: list[Head] = []
@@ -168,12 +168,12 @@ def start_at(segment: Segment, offset: int, known: Collection[Place] = ()) -> St
     return Start(position, NONE if written is None else written.last_offset)
 
 
-def _is_there(segment: Segment, place: Place) -> bool:
-    """True if a place is still valid: the segment was not cut off before it and written again with other batches."""
-    if place.before is None:
-        return place.position == 0
+def _is_there(segment: Segment, known: Position) -> bool:
+    """True if a position is still valid: the segment was not cut off before it and written again with other batches."""
+    if known.before is None:
+        return known.position == 0
     with _open(segment) as file:
-        return head_at(file, place.before.position) == place.before
+        return head_at(file, known.before.position) == known.before
 
 
 def heads_at(segment: Segment, position: int, end: int, count: int) -> list[Head]:
