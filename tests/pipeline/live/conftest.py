@@ -1,4 +1,4 @@
-"""Fixtures for the tests of brokers and of clusters."""
+"""Fixtures for the tests of clusters."""
 
 from __future__ import annotations
 
@@ -19,9 +19,3 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
     subprocess.run([*build, str(ROOT)], check=True, env=os.environ | {"KIPWIRE_NATIVE": "0"}, timeout=120)
     return next(folder.glob("*.whl")).rename(folder / "kipwire.zip")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ask the broker requests out of the ordinary last: they leave records and groups that other tests cannot read."""
-    items.sort(key=lambda item: "test_fake_broker_cases" in item.nodeid)
