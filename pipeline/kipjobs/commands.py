@@ -21,7 +21,7 @@ from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
 from kipwire.cli.command_line import fail, system_error
-from kipwire.cli.terminal import ERR
+from kipwire.tools.text import print_err
 
 _BYTES_A_SECOND = 100 * 10**6
 """Bytes that one process reads in a second. Measured with `offsets`: 10 GiB took 108 s of processor time, and 101 s in
@@ -49,7 +49,7 @@ class Here(NamedTuple):
         """Open a session of the embedded engine; print a hint if a cluster would be faster for so much data."""
         if size is not None and size >= MANY_BYTES:
             minutes = size // (_BYTES_A_SECOND * 60)
-            ERR.print(
+            print_err(
                 f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster of more than {_CORES} "
                 "cores takes less: kipspark with --master or --remote runs the same job"
             )

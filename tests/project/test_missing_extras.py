@@ -61,7 +61,7 @@ INSTALL_JOBS = ', which is not installed: pip install "kipwire[jobs]"'
         (command("kipspark", "--help"), (), missing("kipspark", "click", "spark")),
         (
             command("kipspark", "--help"),
-            ("click", "rich"),
+            ("click",),
             missing("kipspark", "pyspark", "spark"),
         ),
     ],

@@ -23,6 +23,7 @@ from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
 from kipgen.commands.settings import DEFAULT_OUT, Policy, Settings
+from kipgen.commands.terminal import ERR
 from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
@@ -30,7 +31,6 @@ from kipgen.package.generate import PackageChanges, Progress, apply_changes, fin
 from kipgen.package.package_folder import explain_misplaced
 from kipgen.reading.check import read_folder
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.terminal import ERR
 from kipwire.tools.text import count_of, print_err, print_out
 
 

@@ -13,8 +13,8 @@ MODULES = {
     "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
-    "jobs": ("duckdb", "matplotlib", "numpy", "rich"),
-    "spark": ("click", "matplotlib", "numpy", "pandas", "pyspark", "rich"),
+    "jobs": ("duckdb", "matplotlib", "numpy"),
+    "spark": ("click", "matplotlib", "numpy", "pandas", "pyspark"),
     "plot": ("matplotlib",),
     "object-stores": ("fsspec", "s3fs"),
 }

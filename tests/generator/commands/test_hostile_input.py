@@ -19,9 +19,9 @@ from kipgen.commands.app import app as generator
 from kipgen.commands.compat import allow, git
 from kipgen.commands.compat.git import GitError, contents, find_commit, spec_blobs
 from kipgen.commands.new_command import new_specs
+from kipgen.commands.terminal import DataConsole
 from kipwire import JsonError
 from kipwire.cli.command_line import CommandLine
-from kipwire.cli.terminal import DataConsole
 from kipwire.console.app import app as console
 from kipwire.console.inspect import input as inspect_input
 from kipwire.tools.text import printable_line, printable_text

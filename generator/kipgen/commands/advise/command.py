@@ -25,11 +25,11 @@ from kipgen.commands.advise.text import ELEMENT_MARK, failures, label, plain, re
 from kipgen.commands.compat.history import histories_of, used_tags
 from kipgen.commands.console import find_spec, print_problems, settings_here
 from kipgen.commands.settings import DEFAULT_OUT
+from kipgen.commands.terminal import ERR, table_console
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.cli.options import Format, one_format
-from kipwire.cli.terminal import ERR, table_console
 from kipwire.message.encodings import Counts
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError

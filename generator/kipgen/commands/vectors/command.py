@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from kipgen.commands.console import print_problems
+from kipgen.commands.terminal import ERR
 from kipgen.commands.vectors.classes import classes_of
 from kipgen.language.spec import MessageSpec
 from kipgen.reading.check import read_folder
 from kipgen.resources import kafka_specs
 from kipwire import KAFKA_VERSION
 from kipwire.cli.command_line import PATH, fail
-from kipwire.cli.terminal import ERR
 from kipwire.conformance import kafka
 from kipwire.conformance.coverage import Coverage
 from kipwire.conformance.deriving import DeriveError, derive, tagged_defaults

@@ -18,9 +18,8 @@ from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs.shared.options import FOLDER_HERE, PLACE, PORTS, port_numbers
 from kipjobs.sources.capture_files import find_captures
 from kipjobs.sources.packet_captures import PacketCapture, number_frames
-from kipwire.cli.terminal import OUT
 from kipwire.tools.atomic import new_folder, rename_new
-from kipwire.tools.text import count_of
+from kipwire.tools.text import count_of, print_out
 from kipwire.traffic.captures import FRAMES, INDEX
 from kipwire.traffic.conversation import REQUEST, Found
 from kipwire.traffic.framing import SIZE
@@ -134,6 +133,6 @@ def _write_line(file: BinaryIO, entry: dict[str, object]) -> None:
 def command(path: tuple[str, ...], out: Path, ports: str) -> None:
     """Run `kipspark extract`."""
     frames, errors = extract(path, out, port_numbers(ports))
-    OUT.print(f"{count_of(frames, 'frame')}: {out}")
+    print_out(f"{count_of(frames, 'frame')}: {out}")
     if errors:
-        OUT.print(f"{count_of(errors, 'error')}: {out / ERRORS}")
+        print_out(f"{count_of(errors, 'error')}: {out / ERRORS}")

@@ -6,9 +6,12 @@ A command is a function with options of click, whose first argument is a `Runner
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import os
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from shutil import get_terminal_size
+from typing import Any, Protocol
 
 import click
 
@@ -27,12 +30,11 @@ from kipjobs.jobs.shared.options import (
 from kipjobs.report.metrics import exposition
 from kipjobs.report.outputs import check_file, check_tables, json_lines, write_file, write_tables
 from kipjobs.report.report import FirstRows, Report, Table, chart_rows, first_rows, total_row
-from kipjobs.report.terminal import show
+from kipjobs.report.terminal import report_lines
 from kipjobs.report.views import page
 from kipwire.cli.jobs import Format
 from kipwire.cli.output import Output, metrics_text
-from kipwire.cli.terminal import ERR, OUT, table_console
-from kipwire.tools.text import printable_json, printable_line
+from kipwire.tools.text import has_colour, print_err, print_out, printable_json, printable_line
 
 ReportOf = Callable[[Session], Report]
 
@@ -108,13 +110,13 @@ def deliver(
             tables.append(rows_of(table))
             yield tables[-1]
 
-    said = OUT if outputs.shown is Format.TEXT else ERR
+    say = print_out if outputs.shown is Format.TEXT else print_err
     totals = {}
     if report.totals is not None and (outputs.shown is Format.TEXT or outputs.html is not None):
         with waiting():
             totals = total_row(report)
     if outputs.shown is Format.TEXT:
-        show(table_console(), report, compute(report.tables if outputs.html is None else report.tables[:1]), totals)
+        _print_text(report, compute(report.tables if outputs.html is None else report.tables[:1]), totals)
     has_rows = _print_json(report, waiting) if outputs.shown is Format.JSON else False
     if outputs.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])
@@ -125,19 +127,29 @@ def deliver(
             click.echo(metrics_text(text).encode(), nl=False)
         if outputs.metrics is not None:
             write_file(outputs.metrics, text)
-            said.print(f"\nMetrics: {outputs.metrics}")
+            say(f"\nMetrics: {outputs.metrics}")
     if outputs.out is not None:  # before the page, so that a chart that fails does not lose them
         with waiting():
             write_tables(outputs.out, report.tables, outputs.table_format)
-        said.print(f"\nTables: {outputs.out}")
+        say(f"\nTables: {outputs.out}")
     if outputs.html is not None:
         with waiting():
             charts = [(chart, chart_rows(chart)) for chart in report.charts]
         write_file(outputs.html, page(report, tables, charts, totals))
-        said.print(f"\nPage: {outputs.html}")
+        say(f"\nPage: {outputs.html}")
     if report.left_out:
-        ERR.print(printable_line(report.left_out))
+        print_err(printable_line(report.left_out))
     return has_rows or any(shown.rows for shown in tables)
+
+
+def _print_text(report: Report, tables: Iterable[FirstRows], totals: Mapping[str, Any]) -> None:
+    """Print tables, each as soon as it is computed: as wide as the terminal, or as COLUMNS; in other files whole."""
+    is_wide = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    width = None if is_wide else get_terminal_size().columns
+    out = Output()
+    for line in report_lines(report, tables, totals, width=width, coloured=has_colour(sys.stdout)):
+        out.write(line)
+        out.flush()  # the next table may take its time
 
 
 def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[None]]) -> bool:

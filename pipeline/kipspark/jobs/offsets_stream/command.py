@@ -23,7 +23,7 @@ from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.offsets_stream.stream import LeftOutOfStream, commits_of_folders
 from kipspark.running import OnSpark
 from kipwire.cli.jobs import Format
-from kipwire.cli.terminal import OUT
+from kipwire.tools.text import print_out
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 """The interval of checks that a stream still runs."""
@@ -111,7 +111,7 @@ def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int |
         left_out.look(query, at_end=True)
         if pressed.is_set():
             query.stop()
-            OUT.print(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
+            print_out(f"\nStopped. A run with the same --checkpoint continues where this one ended: {checkpoint}")
         else:
             query.awaitTermination()  # raises the error that ended it, if any
 

@@ -15,8 +15,7 @@ from kipjobs.files.roots import Roots
 from kipjobs.jobs import offsets
 from kipjobs.sources.options import path_options
 from kipspark.spark.functions import error_of_coordinator
-from kipwire.cli.terminal import ERR
-from kipwire.tools.text import count_of, printable_line
+from kipwire.tools.text import count_of, print_err, printable_line
 
 _NAME = "left_out"
 _WORDS = ("record of an unknown type or version", "records of unknown types or versions")
@@ -64,4 +63,4 @@ class LeftOutOfStream:
             found = (progress["observedMetrics"] or {}).get(_NAME)
             if found is not None and found["number"]:
                 what = count_of(found["number"], *_WORDS)
-                ERR.print(printable_line(f"left out of batch {self._seen}: {what}; one of them: {found['first']}"))
+                print_err(printable_line(f"left out of batch {self._seen}: {what}; one of them: {found['first']}"))

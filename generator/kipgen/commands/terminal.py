@@ -1,7 +1,4 @@
-"""The console of tables and progress, of the command lines kipgen and kipspark: everything they print is data.
-
-It is here because both may import the runtime and neither the other; what generated code imports does without rich.
-"""
+"""The console of tables and progress: everything that is printed is data."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ class DataConsole(Console):
             yield segment if control else Segment(printable_text(text), style)
 
 
-OUT = DataConsole()
 ERR = DataConsole(stderr=True)
 
 
