@@ -2,8 +2,8 @@
 
 A page must open at once and work without a network: styles, scripts and charts are inside, and it has a bounded size.
 What is wrong comes first, then charts, then the rest. Rows are JSON for the script, and as many as a terminal shows are
-also plain HTML, for a reader without scripts. Every text is escaped in `_text` or as JSON without `<`, because names in
-the data may come from anywhere.
+also plain HTML, for a reader without scripts. Every text is escaped, as HTML or as JSON without `<`, because names in
+the data may come from anywhere; `kipwire.cli.page` has the shell.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import io
 import warnings
 from collections.abc import Mapping
 from datetime import datetime
-from html import escape
-from importlib.resources import files
 from itertools import accumulate
 from json import dumps
 from typing import Any
 
 from kipjobs.errors import JobError
 from kipjobs.report.report import Chart, FirstRows, Report, Row, cell, heading, is_numeric
-from kipwire.tools.text import printable_line
+from kipwire.cli.page import escaped, part
+from kipwire.cli.page import page as shell
 
 _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -57,9 +56,11 @@ def page(
         totals: the row of its totals.
     """
     drawn = [
-        f'<h2>{_text(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>' for chart, rows in charts if rows
+        f'<h2>{escaped(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>'
+        for chart, rows in charts
+        if rows
     ]
-    style, script = _file("page.css"), _file("page.js")
+    style, script = part("kipjobs.report", "page.css"), part("kipjobs.report", "page.js")
     room = _PAGE_BYTES - sum(map(len, (style, script, *drawn)))
     main = next((number for number, shown in enumerate(tables) if not shown.table.is_wrong), 0)
     lines = _fitting(list(map(_lines, tables)), room, main)
@@ -69,39 +70,26 @@ def page(
     if not wrong:  # the first table answers the most frequent question
         wrong, others = others[:1], others[1:]
     parts = [
-        f"<h1>{_text(report.title)}</h1>",
-        f'<p class="note">{_text(report.where)}</p>' if report.where else "",
+        f"<h1>{escaped(report.title)}</h1>",
+        f'<p class="note">{escaped(report.where)}</p>' if report.where else "",
         _totals(totals or {}),
         *wrong,
         *drawn,
         *others,
-        *(f'<p class="note">{_text(note)}</p>' for note in report.notes),
+        *(f'<p class="note">{escaped(note)}</p>' for note in report.notes),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(report.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<header>kipwire</header>\n<main>\n"
-        + "\n".join(part for part in parts if part)
-        + f"\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    )
+    body = "\n".join(one for one in parts if one)
+    return shell(report.title, f"<header>kipwire</header>\n<main>\n{body}\n</main>", style, script)
 
 
 def _totals(totals: Mapping[str, Any]) -> str:
     if not totals:
         return ""
     numbers = "".join(
-        f"<div><dt>{_text(heading(name))}</dt><dd>{_text(cell(value, name) or 'not known')}</dd></div>"
+        f"<div><dt>{escaped(heading(name))}</dt><dd>{escaped(cell(value, name) or 'not known')}</dd></div>"
         for name, value in totals.items()
     )
     return f'<dl class="totals">{numbers}</dl>'
-
-
-def _file(name: str) -> str:
-    return files("kipjobs.report").joinpath(name).read_text("utf-8")
-
-
-def _text(text: str) -> str:
-    return escape(printable_line(text))
 
 
 def _lines(shown: FirstRows) -> list[str]:
@@ -136,13 +124,13 @@ def _length(lines: list[str]) -> int:
 
 def _section(shown: FirstRows, lines: list[str]) -> str:
     """Return a table with its title: for scripts all of these lines, without scripts as many rows as on a terminal."""
-    title = f"<h2>{_text(shown.table.title)}</h2>"
+    title = f"<h2>{escaped(shown.table.title)}</h2>"
     if not shown.rows:
-        return f'<section>{title}\n<p class="note">{_text(shown.table.none)}</p></section>'
+        return f'<section>{title}\n<p class="note">{escaped(shown.table.none)}</p></section>'
     is_all = shown.is_all and len(lines) == len(shown.rows)
     more = "" if is_all else f'\n<p class="note">This page has the first {len(lines):,} rows; --out writes all.</p>'
     if shown.table.note:
-        more += f'\n<p class="note">{_text(shown.table.note)}</p>'
+        more += f'\n<p class="note">{escaped(shown.table.note)}</p>'
     switch = flag = ""
     if shown.table.flag in shown.columns:
         flag = f' data-flag="{shown.columns.index(shown.table.flag)}"'
@@ -160,7 +148,7 @@ def _section(shown: FirstRows, lines: list[str]) -> str:
 
 def _table(shown: FirstRows) -> str:
     kinds = {name: _kind(shown, name) for name in shown.columns}
-    head = "".join(f'<th class="{kinds[name]}">{escape(heading(name))}</th>' for name in shown.columns)
+    head = "".join(f'<th class="{kinds[name]}">{escaped(heading(name))}</th>' for name in shown.columns)
     body = "\n".join(
         "<tr>" + "".join(_cell(cell(row[name], name), name, kinds[name]) for name in shown.columns) + "</tr>"
         for row in shown.rows[: shown.table.shown]
@@ -179,7 +167,7 @@ def _kind(shown: FirstRows, column: str) -> str:
 
 
 def _cell(text: str, column: str, kind: str) -> str:
-    return f'<td class="{kind}" data-label="{escape(heading(column))}">{escape(text)}</td>'
+    return f'<td class="{kind}" data-label="{escaped(heading(column))}">{escaped(text)}</td>'
 
 
 def _svg(chart: Chart, rows: list[Row]) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from itertools import groupby
-from pathlib import Path
 
+from kipwire.cli.page import escaped, part
+from kipwire.cli.page import page as shell
 from kipwire.conformance.vectors import Vector
 from kipwire.console.conform.questions import Verdict
 from kipwire.console.conform.results import Count, Key, Results
@@ -17,7 +17,6 @@ from kipwire.message.registry import Registry
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import printable_line
 
-_POLICY = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
 _LEGEND = """\
 <p class="legend"><span class="good">all passed</span> <span class="bad">something required failed</span>
 <span class="weak">something recommended failed</span> <span class="expected">only expected failures</span>
@@ -34,17 +33,15 @@ def page(results: Results, registry: Registry | None, title: str) -> str:
         registry: the classes that explain bytes; None if there are none for these vectors.
         title: what stands above, such as the program with its release.
     """
-    summary = "\n".join(f"<li>{_text(''.join(one if isinstance(one, str) else one[0] for one in line))}</li>"
+    summary = "\n".join(f"<li>{escaped(''.join(one if isinstance(one, str) else one[0] for one in line))}</li>"
                         for line in totals(results))  # fmt: skip
     failures = "\n".join(_failure(key, count, registry) for key, count in results.sorted_counts() if count.smallest)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{_POLICY}\n<title>{_text(title)}</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
-        f"<h1>{_text(title)}</h1>\n<ul>\n{summary}\n</ul>\n{_LEGEND}\n"
+    body = (
+        f"<h1>{escaped(title)}</h1>\n<ul>\n{summary}\n</ul>\n{_LEGEND}\n"
         f'<table>\n<thead><tr><th scope="col">message</th><th scope="col">versions</th></tr></thead>\n<tbody>\n'
-        f"{''.join(_rows(results))}</tbody>\n</table>\n{failures}\n</body>\n</html>\n"
+        f"{''.join(_rows(results))}</tbody>\n</table>\n{failures}"
     )
+    return shell(title, body, part(__package__, "page.css"))
 
 
 def _rows(results: Results) -> Iterator[str]:
@@ -52,7 +49,7 @@ def _rows(results: Results) -> Iterator[str]:
     for (form, message), pairs in groupby(results.sorted_counts(), key=lambda pair: pair[0][:2]):
         name = message if form == "message" else f"{message} ({form})"
         cells = " ".join(_cell(key, count) for key, count in pairs)
-        yield f'<tr><th scope="row">{_text(name)}</th><td>{cells}</td></tr>\n'
+        yield f'<tr><th scope="row">{escaped(name)}</th><td>{cells}</td></tr>\n'
 
 
 def _cell(key: Key, count: Count) -> str:
@@ -60,8 +57,8 @@ def _cell(key: Key, count: Count) -> str:
     failed = ", ".join(f"{number} {level} failed" for level, number in count.failed.items() if number)
     said = f"{key.message} v{key.version}: {count.tried} asked, {failed or kind}"
     if count.smallest is None:
-        return f'<span class="{kind}" title="{_text(said)}">{key.version}</span>'
-    return f'<a class="{kind}" title="{_text(said)}" href="#{_anchor(key)}">{key.version}</a>'
+        return f'<span class="{kind}" title="{escaped(said)}">{key.version}</span>'
+    return f'<a class="{kind}" title="{escaped(said)}" href="#{_anchor(key)}">{key.version}</a>'
 
 
 def _kind(count: Count) -> str:
@@ -81,11 +78,11 @@ def _failure(key: Key, count: Count, registry: Registry | None) -> str:
     verdict = count.smallest
     assert verdict is not None
     vector = verdict.vector
-    said = [f"<p><b>{verdict.op}</b>, {verdict.level}: {_text(verdict.reason)}</p>"]
+    said = [f"<p><b>{verdict.op}</b>, {verdict.level}: {escaped(verdict.reason)}</p>"]
     if vector.why:
-        said.append(f"<p>{_text(vector.why)}</p>")
+        said.append(f"<p>{escaped(vector.why)}</p>")
     about = f"{vector.field}, {vector.case}" if vector.field else vector.case
-    said.append(f"<p>{_text(vector.id)} ({_text(about)}; {_text(vector.origin)})</p>")
+    said.append(f"<p>{escaped(vector.id)} ({escaped(about)}; {escaped(vector.origin)})</p>")
     heading = "the bytes" if verdict.op == "decode" else "the bytes that it must write"
     data = vector.data if verdict.op == "decode" else vector.written
     said.append(_bytes(heading, data, vector, registry))
@@ -93,7 +90,7 @@ def _failure(key: Key, count: Count, registry: Registry | None) -> str:
         said.append(_bytes("what it writes", bytes.fromhex(verdict.given), vector, registry))
     failed = sum(count.failed.values())
     title = f"{vector.message} v{vector.version}: the smallest of {failed:,} failures"
-    return f'<section id="{_anchor(key)}">\n<h2>{_text(title)}</h2>\n{chr(10).join(said)}\n</section>'
+    return f'<section id="{_anchor(key)}">\n<h2>{escaped(title)}</h2>\n{chr(10).join(said)}\n</section>'
 
 
 def _bytes(heading: str, data: bytes, vector: Vector, registry: Registry | None) -> str:
@@ -101,8 +98,8 @@ def _bytes(heading: str, data: bytes, vector: Vector, registry: Registry | None)
     parts = [f"<h3>{heading}</h3>\n<p><code>{shown or 'none'}</code></p>"]
     inspection = None if registry is None or len(data) > _MOST_BYTES else _inspect(data, vector, registry)
     if inspection is not None:
-        lines = (printable_line("".join(text for text, _ in line).rstrip()) for line in text_lines(inspection))
-        parts.append(f"<pre>{_text(chr(10).join(lines))}</pre>")
+        lines = (escaped("".join(text for text, _ in line).rstrip()) for line in text_lines(inspection))
+        parts.append(f"<pre>{chr(10).join(lines)}</pre>")
     return "\n".join(parts)
 
 
@@ -121,15 +118,7 @@ def _inspect(data: bytes, vector: Vector, registry: Registry) -> Inspection | No
 
 
 def _anchor(key: Key) -> str:
-    return f"{key.form}-{escape(key.message)}-{key.version}"
-
-
-def _text(text: str) -> str:
-    return escape(text)
-
-
-def _style() -> str:
-    return (Path(__file__).parent / "page.css").read_text("utf-8")
+    return f"{key.form}-{escaped(key.message)}-{key.version}"
 
 
 def failing_ids(verdicts: list[Verdict]) -> str:

@@ -1,9 +1,7 @@
 """An inspection as one self-contained page: a hex dump beside the table of fields, each lighting up the other.
 
-The page is one file that loads nothing and can be sent to others: styles and script are inside, and a policy in its
-head forbids the rest. Texts of a message may come from an attacker, so each goes through `_text`. Explanations stand
-once in a list and rows name them by number, because many rows share one. A browser needs kilobytes for each element,
-hence the limits; JSON has all of it.
+Explanations stand once in a list and rows name them by number, because many rows share one. A browser needs kilobytes
+for each element, hence the limits; JSON has all of it. `kipwire.cli.page` has the shell, and why each text is escaped.
 """
 
 from __future__ import annotations
@@ -12,9 +10,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
-from pathlib import Path
 
+from kipwire.cli.page import escaped, part
+from kipwire.cli.page import page as shell
 from kipwire.console.inspect.text import piece_text, printable, title
 from kipwire.console.inspect.tree import Inspection, Piece
 from kipwire.tools.text import count_of
@@ -24,10 +22,6 @@ _WIDTH = 16
 _PATH_STEP = re.compile(r"\[\d+\]|<tag \d+>|[^.\[]+")
 _COLOURS = {"string": "text", "uuid": "uuid", "bytes": "bytes", "records": "bytes"}
 
-_POLICY = (
-    '<meta http-equiv="Content-Security-Policy" '
-    "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">"
-)
 _LEGEND = """\
 <div class="legend">
 <span class="frame">lengths, counts, tags</span>
@@ -101,35 +95,23 @@ def page(inspection: Inspection) -> str:
     if inspection.error is not None:  # what was not read is shown in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
-    error = "" if inspection.error is None else f"{_ERROR.format(_text(str(inspection.error)))}\n"
-    items = "".join(f"<li>{_text(about)}</li>\n" for about in abouts)
+    error = "" if inspection.error is None else f"{_ERROR.format(escaped(str(inspection.error)))}\n"
+    items = "".join(f"<li>{escaped(about)}</li>\n" for about in abouts)
     lines = map(_line_html, _dump(inspection.data[:end], pieces))
     rows = map(_row_html, _rows(inspection, pieces, {about: index for index, about in enumerate(abouts)}))
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"{_POLICY}\n<title>{_text(title(inspection))}</title>\n<style>\n{_file('page.css')}</style>\n</head>\n<body>\n"
-        f"<header>\n<h1>{_text(title(inspection))}</h1>\n{_LEGEND}\n{error}</header>\n"
+    body = (
+        f"<header>\n<h1>{escaped(title(inspection))}</h1>\n{_LEGEND}\n{error}</header>\n"
         f'<section class="dump" aria-label="bytes">\n{"".join(lines)}</section>\n'
         f'<section class="fields" aria-label="fields">\n<table>\n{_TABLE_HEAD}\n<tbody>\n{"".join(rows)}</tbody>\n'
         f"</table>\n</section>\n{_FOOTER}\n"
-        f'<ol hidden id="abouts">\n{items}</ol>\n'
-        f"<script>\n{_file('page.js')}</script>\n</body>\n</html>"
+        f'<ol hidden id="abouts">\n{items}</ol>'
     )
-
-
-def _file(name: str) -> str:
-    return (Path(__file__).parent / name).read_text("utf-8")
-
-
-def _text(text: object) -> str:
-    """Escape text for HTML, in an element or in quotes: texts of a message may come from an attacker."""
-    return escape(str(text))
+    return shell(title(inspection), body, part(__package__, "page.css"), part(__package__, "page.js"))
 
 
 def _line_html(line: DumpLine) -> str:
-    shown = "".join(f'<i data-p="{run.piece}" class="{run.colour}">{_text(run.hex)}</i> ' for run in line.runs)
-    characters = "".join(f'<u data-p="{run.piece}" class="{run.colour}">{_text(run.ascii)}</u>' for run in line.runs)
+    shown = "".join(f'<i data-p="{run.piece}" class="{run.colour}">{escaped(run.hex)}</i> ' for run in line.runs)
+    characters = "".join(f'<u data-p="{run.piece}" class="{run.colour}">{escaped(run.ascii)}</u>' for run in line.runs)
     gap = "   " * line.missing
     return (
         f'<div><span class="at">{line.offset:5d}</span>  {shown}<span class="ascii">{gap} {characters}</span></div>\n'
@@ -142,10 +124,10 @@ def _row_html(row: Row) -> str:
     offset = row.offset if row.kind in ("piece", "rest") else ""
     label_class = f' class="{row.colour}"' if row.colour in ("frame", "fault", "unknown") else ""
     return (
-        f'<tr class="{row.kind}" data-f="{row.first}" data-l="{row.last}" data-path="{_text(row.path)}" '
+        f'<tr class="{row.kind}" data-f="{row.first}" data-l="{row.last}" data-path="{escaped(row.path)}" '
         f'data-at="{row.offset}" data-n="{row.size}"{about}{depth}><td>{offset}</td>'
-        f"<td{label_class}>{_text(row.label)}</td><td>{_text(row.type)}</td>"
-        f'<td class="{row.colour}">{_text(row.value)}</td></tr>\n'
+        f"<td{label_class}>{escaped(row.label)}</td><td>{escaped(row.type)}</td>"
+        f'<td class="{row.colour}">{escaped(row.value)}</td></tr>\n'
     )
 
 
