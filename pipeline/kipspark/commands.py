@@ -24,7 +24,7 @@ COMMANDS = JOBS | {
 """The help of each command."""
 
 _ON_SPARK = {"offsets": "kipspark.jobs.offsets_stream.command"}
-"""Commands with a module of their own for Spark; those of all others are in `kipjobs.jobs`."""
+"""Commands with a module of their own for Spark; the modules of all others are in `kipjobs.jobs`."""
 _WITHOUT_SESSION = {"extract"}
 
 app = CommandLine(

@@ -1,1 +1,1 @@
-"""What jobs have on Spark alone; their functions, for frames of any engine, are in `kipjobs.jobs`."""
+"""Parts of jobs that Spark alone has; functions of jobs, for frames of any engine, are in `kipjobs.jobs`."""
