@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-import kafka_messages
+from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kipjobs.report.report import FirstRows, Report, Table
 from kipjobs.report.views import page as page_of_report
 from kipwire.cli.page import page
@@ -22,8 +22,8 @@ HOSTILE = '</title></script><script>alert("1")</script>\x1b[31m'
 
 
 def inspection() -> str:
-    cls = kafka_messages.message("HeartbeatRequest", 4)
-    return page_of_inspection(inspect_message(cls, cls(group_id=HOSTILE).encode()))
+    data = HeartbeatRequest(group_id=HOSTILE).encode()
+    return page_of_inspection(inspect_message(HeartbeatRequest, data))
 
 
 def report() -> str:

@@ -362,4 +362,6 @@ def test_the_engine_of_a_frame_is_an_attribute_of_its_class() -> None:
 
     with EmbeddedSession() as session:
         mine: Any = Mine(session, "SELECT 1 AS engine", ["engine"], frozenset())
-        assert engine_of(mine) is engine_of(cast(Session, session)) is ENGINE
+        for thing in (mine, cast(Session, session)):
+            engine: Any = engine_of(thing)
+            assert engine is ENGINE

@@ -41,7 +41,7 @@ def page(results: Results, registry: Registry | None, title: str) -> str:
         f'<table>\n<thead><tr><th scope="col">message</th><th scope="col">versions</th></tr></thead>\n<tbody>\n'
         f"{''.join(_rows(results))}</tbody>\n</table>\n{failures}"
     )
-    return shell(title, body, part(__package__, "page.css"))
+    return shell(title, body, part("kipwire.console.conform", "page.css"))
 
 
 def _rows(results: Results) -> Iterator[str]:

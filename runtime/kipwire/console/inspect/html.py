@@ -106,7 +106,9 @@ def page(inspection: Inspection) -> str:
         f"</table>\n</section>\n{_FOOTER}\n"
         f'<ol hidden id="abouts">\n{items}</ol>'
     )
-    return shell(title(inspection), body, part(__package__, "page.css"), part(__package__, "page.js"))
+    return shell(
+        title(inspection), body, part("kipwire.console.inspect", "page.css"), part("kipwire.console.inspect", "page.js")
+    )
 
 
 def _line_html(line: DumpLine) -> str:
