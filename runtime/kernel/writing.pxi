@@ -100,6 +100,10 @@ cdef inline uint8_t* write_value(
         memcpy(&bits, &real, 8)
         store_64(p, bits)
         return p + 8
+    elif kind == UPACKED:
+        return store_packed(UPACKED, item, number, p) if as_number(value, &number) else NULL
+    elif kind == PACKED:
+        return store_packed(PACKED, item, number, p) if as_number(value, &number) else NULL
     return store_encoded(item, number, p) if as_number(value, &number) else NULL
 
 
@@ -114,14 +118,23 @@ cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexce
 
 cdef inline uint8_t* store_encoded(const Item* item, int64_t number, uint8_t* p) noexcept nogil:
     """The address after an integer in its encoding (KIP-625); NULL where it does not fit its type."""
+    if item.bits:
+        return store_packed(PACKED if item.element == PACKED else UPACKED, item, number, p)
     if not item.low <= number <= item.high:
         return NULL
-    if item.bits == 0:
-        store_integer(p, <int>item.min_size, number)
-        return p + item.min_size
-    if item.element == PACKED:
-        return store_varint(p, zigzag(number))
-    return store_varint(p, <uint64_t>number & (~<uint64_t>0 >> (64 - item.bits)))
+    store_integer(p, <int>item.min_size, number)
+    return p + item.min_size
+
+
+cdef inline uint8_t* store_packed(Kind kind, const Item* item, int64_t number, uint8_t* p) noexcept nogil:
+    """The same of a varint. One of a single byte, as most are, fits every type."""
+    cdef uint64_t pattern = zigzag(number) if kind == PACKED else <uint64_t>number
+    if is_likely(pattern <= 0x7F):
+        p[0] = <uint8_t>pattern
+        return p + 1
+    if not item.low <= number <= item.high:
+        return NULL
+    return store_varint(p, pattern if kind == PACKED else pattern & (~<uint64_t>0 >> (64 - item.bits)))
 
 
 cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexcept:
@@ -151,6 +164,10 @@ cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint
         return write_integers(4, item, items, p, out)
     elif item.element == INT64:
         return write_integers(8, item, items, p, out)
+    elif item.element == UPACKED:
+        return write_varints(UPACKED, item, items, p, out)
+    elif item.element == PACKED:
+        return write_varints(PACKED, item, items, p, out)
     elif item.min_size == 0:
         out.empty_elements += count
     return write_elements(item, items, p, out)
@@ -170,6 +187,20 @@ cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items
             return NULL
         store_integer(p, width, number)
         p += width
+    return p
+
+
+cdef inline uint8_t* write_varints(Kind kind, const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
+    """Elements that are varints, without a call for each."""
+    cdef int64_t number
+    cdef Py_ssize_t i
+    for i in range(PyList_GET_SIZE(items)):
+        p = reserve(out, p, MAX_SCALAR_SIZE)
+        if p == NULL or not as_number(PyList_GET_ITEM(items, i), &number):
+            return NULL
+        p = store_packed(kind, item, number, p)
+        if p == NULL:
+            return NULL
     return p
 
 

@@ -217,6 +217,25 @@ def test_elements_of_arrays_are_packed_one_by_one(values: list[int]) -> None:
                 type(message).decode(data[:offset])
 
 
+@pytest.mark.parametrize("scheme", ["packed", "upacked"])
+def test_long_arrays_have_javas_bytes_of_each_element(scheme: str) -> None:
+    """They are longer than the buffer that writing begins with, and numbers of all lengths follow one another."""
+    message = kip625.plain(kip625.PARTITIONS_SIGNED if scheme == "packed" else kip625.PARTITIONS_UNSIGNED)
+    values: list[Any] = 300 * lengths_end_at(scheme, 32)
+    message.topics[0].partitions[7].isr_nodes = values
+    kind = "varint" if scheme == "packed" else "unsigned_varint"
+    java = java_bytes()
+    expected = "".join(java[kind, value if scheme == "packed" else value & 0xFFFFFFFF] for value in values)
+    data = message.encode()
+    assert expected in data.hex()
+    assert len(data) == message.encoded_size() > 12_000
+    assert type(message).decode(data) == message
+    for wrong in (2**31, -(2**31) - 1, 2**64, "1", None):
+        values[-1] = wrong
+        with pytest.raises(EncodeError, match=rf"partitions\[7\]\.isr_nodes\[{len(values) - 1}\]"):
+            message.encode()
+
+
 KIPS_TABLE = """\
 fixed	3216	56,458	14,416	7,215	11,508
 variable (best case)	1170	65,226	14,713	7,667	10,155
