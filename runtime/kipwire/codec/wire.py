@@ -159,8 +159,11 @@ def write_varint(value: int) -> bytes:
     low, middle = value & 0x7F | 0x80, value >> 7 & 0x7F | 0x80
     if value < 0x200000:
         return bytes((low, middle, value >> 14))
+    high = value >> 14 & 0x7F | 0x80
     if value < 0x10000000:
-        return bytes((low, middle, value >> 14 & 0x7F | 0x80, value >> 21))
+        return bytes((low, middle, high, value >> 21))
+    if value < 0x800000000:
+        return bytes((low, middle, high, value >> 21 & 0x7F | 0x80, value >> 28))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
