@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -14,7 +13,7 @@ from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice, adv
 from kipgen.reading.check import read_file
 from kipwire.message.encodings import Counts, IntegerCounts
 from tests.support.spec_package import generated
-from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured, run
+from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured, changed_spec, run
 
 NEXT = 14
 
@@ -25,25 +24,6 @@ def metadata_responses() -> list[Any]:
 
 
 # Advice.
-
-
-def put_in(document: dict[str, Any], path: str, text: str) -> None:
-    """Paste a property into the field at a path of a spec."""
-    here = document
-    for name in path.split("."):
-        here = next(field for field in here["fields"] if field["name"] == name)
-    here.update(json.loads(f"{{{text}}}"))
-
-
-def changed_spec(spec: Path, fields: list[dict[str, Any]], highest: int) -> str:
-    """Return a spec up to this version, with all texts of the advice pasted."""
-    document = json.loads(spec.read_text())
-    lowest = document["validVersions"].split("-")[0]
-    document["validVersions"] = f"{lowest}-{highest}"
-    for field in fields:
-        if field["text"]:
-            put_in(document, field["path"], field["text"])
-    return json.dumps(document)
 
 
 @pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "FetchRequest", "ProduceResponse"])

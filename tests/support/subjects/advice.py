@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -39,3 +40,22 @@ def captured(name: str) -> list[tuple[dict[str, Any], bytes]]:
         if name == find(entry["api_key"], entry["api_version"]).NAME:
             found.append((entry, frames[entry["off"] + 4 : entry["off"] + 4 + entry["len"]]))
     return found
+
+
+def put_in(document: dict[str, Any], path: str, text: str) -> None:
+    """Paste a property into the field at a path of a spec."""
+    here = document
+    for name in path.split("."):
+        here = next(field for field in here["fields"] if field["name"] == name)
+    here.update(json.loads(f"{{{text}}}"))
+
+
+def changed_spec(spec: Path, fields: list[dict[str, Any]], highest: int) -> str:
+    """Return a spec up to this version, with all texts of the advice pasted."""
+    document = json.loads(spec.read_text())
+    lowest = document["validVersions"].split("-")[0]
+    document["validVersions"] = f"{lowest}-{highest}"
+    for field in fields:
+        if field["text"]:
+            put_in(document, field["path"], field["text"])
+    return json.dumps(document)
