@@ -22,6 +22,7 @@ from kipgen.commands.advise.tag_counts import TagCounter
 from kipgen.commands.advise.tag_savings import WITHOUT_TAGS, advise_on_tags
 from kipgen.commands.advise.tag_text import plain_message, plain_package, report_message, report_package
 from kipgen.commands.advise.text import ELEMENT_MARK, failures, label, plain, report, share
+from kipgen.commands.advise.times import TimesError, measure_times
 from kipgen.commands.compat.history import histories_of, used_tags
 from kipgen.commands.console import find_spec, print_problems, settings_here
 from kipgen.commands.settings import DEFAULT_OUT
@@ -53,6 +54,7 @@ from kipwire.tools.text import count_of, print_err
 @click.argument("more", nargs=-1, metavar="[FILE]...", type=PATH, help="More samples.")
 @click.option("--package", "-p", default="kafka_messages", help="The generated package that decodes the messages.")
 @click.option("--version", type=int, help="Version of messages in JSON lines that do not contain it.")
+@click.option("--times", is_flag=True, help="Measure how long samples take with and without the advice: some seconds.")
 @one_format
 @click.option(
     "--tags",
@@ -67,12 +69,15 @@ def advise(
     more: Sequence[Path],
     package: str,
     version: int | None,
+    times: bool,
     format_: Format,
     tags: bool,
     plot: Path | None,
 ) -> None:
     """Advise which encodings (KIP-625) or tags save bytes, from sample messages, with the text for the spec."""
     spec, shown = find_spec(spec)
+    if times and (tags or spec.is_dir()):
+        fail("--times compares encodings of one message: give its spec, without --tags")
     if plot is not None:
         if tags:
             fail("--plot draws encodings; leave it out with --tags")
@@ -97,12 +102,16 @@ def advise(
             _print(plain_message(tag_advice, read, package), pieces, format_)
             return
         advice = advise_on(checked.spec, counts)
-    except (PackageError, SamplesError, AdviceError) as error:
+        measured = None
+        if times and any(field.encodings for field in advice.fields):
+            with ERR.status("Measuring times"):
+                measured = measure_times(advice, read.timed.messages)
+    except (PackageError, SamplesError, AdviceError, TimesError) as error:
         fail(str(error))
     if plot is not None:
         draw(advice, read, plot)
         print_err(f"wrote {one_line(plot)}")
-    _print(plain(advice, read, package), report(advice, read, shown), format_)
+    _print(plain(advice, read, package, measured), report(advice, read, shown, measured), format_)
 
 
 def _advise_on_package(folder: Path, files: list[Path], package: str, version: int | None, format_: Format) -> None:

@@ -63,6 +63,42 @@ class Counting(Protocol):
     def add_all(self, messages: Sequence[Message], /) -> None: ...
 
 
+MOST_TIMED = 256
+"""Messages that are timed; with `MOST_TIMED_BYTES` it bounds the seconds that it takes."""
+MOST_TIMED_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Timed:
+    """Messages to time, spread evenly over all that are added; the more there are, the fewer of them are kept."""
+
+    messages: list[tuple[int, bytes]] = field(default_factory=list)
+    """Versions and bytes."""
+    _bytes: int = 0
+    _step: int = 1
+    _skipped: int = 0
+
+    def add(self, message: Message) -> None:
+        """Keep a message, if it is its turn."""
+        if self._skipped:
+            self._skipped -= 1
+            return
+        self._skipped = self._step - 1
+        self.messages.append((message.VERSION, message.encode()))
+        self._bytes += len(self.messages[-1][1])
+        while len(self.messages) > 1 and (len(self.messages) > MOST_TIMED or self._bytes > MOST_TIMED_BYTES):
+            self._thin_out()
+
+    def _thin_out(self) -> None:
+        """Drop every other message, and keep half as many of those to come."""
+        # The last one is kept or dropped as every other one is, so the next turn comes a full new step after it.
+        is_kept = len(self.messages) % 2 == 1
+        del self.messages[1::2]
+        self._bytes = sum(len(data) for _, data in self.messages)
+        self._skipped += self._step if is_kept else 0
+        self._step *= 2
+
+
 @dataclass(slots=True)
 class Samples:
     """The samples read."""
@@ -75,6 +111,8 @@ class Samples:
     """Messages that could not be decoded."""
     failures: list[str] = field(default_factory=list)
     """Location and reason of the first of these."""
+    timed: Timed = field(default_factory=Timed)
+    """Some of the messages that were counted, for `--times`."""
 
     def fail(self, place: str, reason: object) -> None:
         """Note a message that cannot be decoded."""
@@ -192,6 +230,7 @@ class _Reader:
 
     def add(self, message: Message, size: int) -> None:
         self.samples.bytes += size
+        self.samples.timed.add(message)
         self._batch.append(message)
         if len(self._batch) == _BATCH:
             self.flush()

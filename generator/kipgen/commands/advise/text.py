@@ -1,13 +1,14 @@
 """Advice as people and as programs read it: tables and lines to paste, or plain data for JSON.
 
-Nothing is computed here but shares and means: `savings` has all figures, and both forms show the same ones. The keys of
-`plain` are public (docs/advise.md); the lines of `report` are not. The text to paste is in the order of lines in the
-spec, as one edits it from top to bottom, while tables begin with what saves most.
+Nothing is computed here but shares and means: `savings` and `times` have all figures, and both forms show the same. The
+keys of `plain` are public (docs/advise.md); the lines of `report` are not. The text to paste is in the order of
+lines in the spec, as one edits it from top to bottom, while tables begin with what saves most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich import box
@@ -17,6 +18,7 @@ from rich.text import Text
 
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.savings import Advice, FieldAdvice
+from kipgen.commands.advise.times import Times
 from kipwire.tools.text import count_of
 
 FAILURES_SHOWN = 5
@@ -25,7 +27,7 @@ ELEMENT_MARK = "[*]"
 """Follows the path of a field if its array's elements are meant."""
 
 
-def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
+def plain(advice: Advice, samples: Samples, package: str, times: Times | None = None) -> dict[str, Any]:
     """Convert all of it to plain data for `json.dumps`; docs/advise.md explains the keys."""
     return {
         "message": advice.spec.name,
@@ -36,6 +38,7 @@ def plain(advice: Advice, samples: Samples, package: str) -> dict[str, Any]:
         "saved": advice.saved(elements=False),
         "saved_with_extension": advice.saved(elements=False) + advice.saved(elements=True),
         "fields": [_plain_field(field, advice.messages) for field in advice.fields],
+        "times": None if times is None else {**asdict(times), "left_out": [*times.left_out]},
     }
 
 
@@ -83,13 +86,14 @@ def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
     return {str(size): count for size, count in enumerate(histogram, 1)}
 
 
-def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableType]:
+def report(advice: Advice, samples: Samples, file: str, times: Times | None = None) -> Iterator[RenderableType]:
     """Write all of it for people, piece by piece.
 
     Args:
         advice: it.
         samples: what it comes from.
         file: the spec, as it is named where a line of it is shown.
+        times: of the samples, if they were measured.
     """
     yield _heading(advice, samples)
     yield from omissions(samples)
@@ -102,6 +106,8 @@ def report(advice: Advice, samples: Samples, file: str) -> Iterator[RenderableTy
         if any(field.is_element for field in with_values):
             yield Text(f"{ELEMENT_MARK}  the elements of an array. KIP-625 has encodings for single integers alone;")
             yield Text("     elementEncoding is kipwire's extension of it.")
+    if times is not None:
+        yield from _times(times, advice)
     yield from _notes(advice)
     yield ""
     yield _verdict(advice, samples)
@@ -192,6 +198,24 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
         encodings = (str(field.current), str(field.best)) if show_current else (str(field.best),)
         rows.add_row(label(field), *cells, *encodings, saved, each)
     return rows
+
+
+def _times(times: Times, advice: Advice) -> Iterator[RenderableType]:
+    """Compare the times of the present encodings and of the advised ones."""
+    rows = table(f"Time of a message in version {advice.next_version}", first="")
+    for name in ("now", "advised", "advised / now"):
+        rows.add_column(name, justify="right", no_wrap=True)
+    for name, now, advised, ratio in (
+        ("encode", times.now.encode, times.advised.encode, times.encode_ratio),
+        ("decode", times.now.decode, times.advised.decode, times.decode_ratio),
+    ):
+        rows.add_row(name, f"{now * 1e6:,.2f} µs", f"{advised * 1e6:,.2f} µs", f"{ratio:.2f}")
+    yield rows
+    engine = "the compiled kernel" if times.kernel else "plain Python"
+    yield Text(f"By {engine}: medians over {count_of(times.messages, 'message')} spread over the samples.", style="dim")
+    if times.left_out:
+        what = f"{count_of(len(times.left_out), 'message')} that version {advice.next_version} cannot carry"
+        yield Text(f"not timed: {what}: {times.left_out[0]}", style="red")
 
 
 def _notes(advice: Advice) -> Iterator[Text]:
