@@ -167,6 +167,8 @@ def _enum(enum: EnumSpec, specs: Sequence[MessageSpec], headers: HeaderVersions)
         ]
     else:
         data["values"] = [_enum_value(value) for value in enum.values]
+    reserved = ("reservedValues", enum.reserved_values), ("reservedNames", enum.reserved_names)
+    data |= {key: [*taken] for key, taken in reserved if taken}
     return data
 
 

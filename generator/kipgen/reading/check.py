@@ -143,6 +143,11 @@ def enum_files(path: Path | str) -> list[Path]:
     return [file for file in spec_files(Path(path)) if is_enum_file(file)]
 
 
+def read_enum_files(path: Path | str, *, kafka: bool = False, read: Reader = read_file) -> list[Checked]:
+    """Check every enum of a folder and its sub-folders, each alone; for the arguments see `read_files`."""
+    return [_read_if_it_ends(file, kafka, read) for file in enum_files(path)]
+
+
 def read_enums(path: Path | str) -> list[EnumSpec]:
     """Read the enums of a folder of specs without problems; sort them by name."""
     found = [read_file(file).enum for file in enum_files(path)]
@@ -175,7 +180,7 @@ def read_folder(
     if faults:
         return [], faults
     drafts = tuple(one.draft for one in checked if one.draft is not None)
-    named = [_read_if_it_ends(file, kafka, read) for file in enum_files(path)]
+    named = read_enum_files(path, kafka=kafka, read=read)
     enums = tuple(one.enum for one in named if one.enum is not None)
     # A message whose name, type or key is broken may be just the one that another lacks.
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)

@@ -37,6 +37,8 @@ one. So the name alone must do.
 
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
+_MEMBER_FORM = "start with a capital, then use capitals, digits and underscores"
+_HEADER_FORM = "start with a letter, then use letters and digits, with single dots, hyphens or underscores between them"
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9]*([._-][A-Za-z0-9]+)*", re.ASCII)
 
 
@@ -91,6 +93,10 @@ class EnumSpec:
     values_from: ValuesFrom | None = None
     key_areas: tuple[str, ...] | None = None
     """Areas whose keys a register of header keys may have; None for other enums."""
+    reserved_values: tuple[int, ...] = ()
+    """Numbers of removed values, never to be used again."""
+    reserved_names: tuple[str, ...] = ()
+    """Names of removed and renamed values, never to be used again; in a register, the constants of the headers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +152,20 @@ def parse_enum(document: Document) -> tuple[EnumDraft | None, tuple[Problem, ...
         below = SpecObject(reading, ("valuesFrom",), source)
         origin = ValuesFrom(below.text("type") or "request", below.text("folder"))
     areas = _areas(obj) if is_register else None
-    draft = EnumDraft(EnumSpec(name, about, tuple(values), origin, areas), obj.part(), tuple(parts))
-    return draft, (*checked.problems, *reading.problems)
+    reserved = obj.integers("reservedValues"), _reserved_names(obj, is_register)
+    spec = EnumSpec(name, about, tuple(values), origin, areas, *reserved)
+    return EnumDraft(spec, obj.part(), tuple(parts)), (*checked.problems, *reading.problems)
 
 
 def _read_value(obj: SpecObject, number: int) -> EnumValue:
-    name = obj.name(_MEMBER, "start with a capital, then use capitals, digits and underscores")
+    name = obj.name(_MEMBER, _MEMBER_FORM)
     kip, retriable = _whole(obj, "kip"), obj.value.get("retriable")
     return EnumValue(number, name, _read_about(obj), kip, retriable if isinstance(retriable, bool) else None)
 
 
 def _header_key(obj: SpecObject, key: int) -> EnumValue:
     """Read a row of a register."""
-    grammar = "start with a letter, then use letters and digits, with single dots, hyphens or underscores between them"
-    name = obj.name(_HEADER, grammar)
+    name = obj.name(_HEADER, _HEADER_FORM)
     by, url, notes = (_column(obj, column) for column in ("by", "url", "notes"))
     return EnumValue(key, header_constant(name), _read_about(obj), header_key=HeaderKeySpec(name, by or "", url, notes))
 
@@ -170,6 +176,22 @@ def _areas(obj: SpecObject) -> tuple[str, ...]:
         obj.broken.add("keyAreas")
     areas = obj.value.get("keyAreas")
     return tuple(map(str, areas)) if isinstance(areas, list) and "keyAreas" not in obj.broken else ()
+
+
+def _reserved_names(obj: SpecObject, is_register: bool) -> tuple[str, ...]:
+    """Read the reserved names as constants; empty, and broken, if one of them is not a name."""
+    if obj.reading.broken_by_parent.get(("reservedNames",)):
+        obj.broken.add("reservedNames")
+    given = obj.value.get("reservedNames")
+    if not isinstance(given, list) or "reservedNames" in obj.broken:
+        return ()
+    grammar, form = (_HEADER, _HEADER_FORM) if is_register else (_MEMBER, _MEMBER_FORM)
+    for index, name in enumerate(given):
+        if not grammar.fullmatch(name):
+            obj.report("reservedNames", "name-form", f"{abbreviate(name)} is not a valid name; {form}", index)
+    if "reservedNames" in obj.broken:
+        return ()
+    return tuple(header_constant(name) if is_register else name for name in given)
 
 
 def _column(obj: SpecObject, name: str) -> str | None:

@@ -18,6 +18,7 @@ import kafka_messages
 from kafka_messages import enums
 from kafka_messages.enums import AclOperation, ApiKey, ErrorCode
 from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
+from kipgen.data.document import document
 from kipgen.package.generate import PackageChanges, apply_changes, find_changes
 from kipgen.package.manifest import ENUMS_FILE, FILE_NAME
 from kipgen.reading import check
@@ -230,6 +231,61 @@ def test_an_enum_is_judged_alone_with_places(specs: Path) -> None:
     file.write_text('{\n  "name": "light", "about": "Lamps.",\n  "values": [{ "value": "1", "name": "Red" }]\n}\n')
     found = [(problem.location.line, problem.rule) for problem in check.read_file(file).problems]
     assert sorted(found) == [(2, "name-form"), (3, "missing-property"), (3, "name-form"), (3, "wrong-kind")]
+
+
+# Reserved numbers and names
+
+
+def found(folder: Path, **changes: Any) -> list[tuple[int, str, str]]:
+    """Return line, rule and text of each problem of an enum, whose properties have a line each from line 2 on."""
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in {**LIGHT, **changes}.items()]
+    file = folder / "Light.enum.json"
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    return [(one.location.line, one.rule, one.text) for one in check.read_file(file).problems]
+
+
+def test_a_reserved_number_or_name_is_not_used_again(tmp_path: Path) -> None:
+    assert found(tmp_path, reservedValues=[-7, 4], reservedNames=["DIM"]) == []
+    used = "is reserved (line 5): an earlier value had it; choose another"
+    assert found(tmp_path, reservedValues=[4, -1]) == [(4, "enum-reserved-used", f"-1 {used} number")]
+    assert found(tmp_path, reservedNames=["RED"]) == [(4, "enum-reserved-used", f"RED {used} name")]
+    twice = found(tmp_path, reservedNames=["DIM", "DIM"])
+    assert twice == [(5, "enum-reserved-twice", "DIM is listed 2 times; list it once")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"reservedValues": 4}, "wrong-kind"),
+        ({"reservedValues": ["4"]}, "wrong-kind"),
+        ({"reservedValues": [True]}, "wrong-kind"),
+        ({"reservedNames": "DIM"}, "wrong-kind"),
+        ({"reservedNames": [4]}, "wrong-kind"),
+        ({"reservedNames": ["Dim"]}, "name-form"),
+        ({"reservedNames": ["DIM", ""]}, "name-form"),
+    ],
+)
+def test_what_cannot_be_reserved_is_refused_once(changes: dict[str, Any], rule: str, tmp_path: Path) -> None:
+    assert [(line, one) for line, one, _ in found(tmp_path, **changes)] == [(5, rule)]
+
+
+def test_a_register_reserves_names_of_headers(tmp_path: Path) -> None:
+    row = {"value": 1114000, "name": "app.name", "about": "The application.", "by": "IG"}
+    register = {"keyAreas": ["local use"], "values": [row]}
+    assert found(tmp_path, **register, reservedNames=["app.id"]) == []
+    # As the constants of both would be the same, so would they be in code.
+    ((_, rule, text),) = found(tmp_path, **register, reservedNames=["app-name"])
+    assert (rule, text.partition(" is ")[0]) == ("enum-reserved-used", "app.name")
+    ((_, rule, _),) = found(tmp_path, **register, reservedNames=["app..id"])
+    assert rule == "name-form"
+
+
+def test_what_is_reserved_is_in_the_resolved_specs_and_not_in_the_code(specs: Path, package: Path) -> None:
+    plain = generate(specs, package).contents[ENUMS_FILE]
+    written(specs, Light__enum={**LIGHT, "reservedValues": [4, 2], "reservedNames": ["DIM"]})
+    data: Any = document("lamps", [], check.read_enums(specs))["enums"]
+    assert (data[0]["reservedValues"], data[0]["reservedNames"]) == ([4, 2], ["DIM"])
+    assert generate(specs, package.with_name("again")).contents[ENUMS_FILE].replace("again", "lamps") == plain
 
 
 # Looking up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart
@@ -81,6 +82,51 @@ def enum_retriable(draft: EnumDraft) -> Iterator[Finding]:
     if 0 < len(lacking) < len(draft.values):
         for part in lacking:
             yield Finding(part, "'retriable' is missing, which other values of the enum have; add it")
+
+
+@enum_rule(
+    summary="No value of an enum has a reserved number or name: older peers may still send the value that had it.",
+    good=enum(_OFF, _ON, more='"reservedValues": [2], "reservedNames": ["DIM"]'),
+    bad=enum(_OFF, _ON, more='"reservedValues": [1], "reservedNames": ["DIM"]'),
+)
+def enum_reserved_used(draft: EnumDraft) -> Iterator[Finding]:
+    numbers, names = set(draft.spec.reserved_values), set(draft.spec.reserved_names)
+    for value, part in zip(draft.spec.values, draft.values, strict=True):
+        if value.number in numbers:
+            yield Finding(part, _reserved_text(draft, value.number, "number", "reservedValues"), "value")
+        if value.name in names:
+            yield Finding(part, _reserved_text(draft, value.given_name, "name", "reservedNames"), "name")
+
+
+def _reserved_text(draft: EnumDraft, taken: object, what: str, property_: str) -> str:
+    line = draft.part.location(property_).line
+    return f"{taken} is reserved (line {line}): an earlier value had it; choose another {what}"
+
+
+@enum_rule(
+    summary="reservedValues and reservedNames have each number and each name once.",
+    good=enum(_OFF, _ON, more='"reservedValues": [2, 3]'),
+    bad=enum(_OFF, _ON, more='"reservedValues": [2, 2]'),
+)
+def enum_reserved_twice(draft: EnumDraft) -> Iterator[Finding]:
+    reserved = (("reservedValues", draft.spec.reserved_values), ("reservedNames", draft.spec.reserved_names))
+    for property_, listed in reserved:
+        for one, count in Counter[object](listed).items():
+            if count > 1:
+                yield Finding(draft.part, f"{one} is listed {count} times; list it once", property_)
+
+
+@enum_rule(
+    summary="Only an enum with values of its own reserves numbers and names; those of messages stay with the messages.",
+    good=enum(name="ApiKey", more='"valuesFrom": {"type": "request"}'),
+    bad=enum(name="ApiKey", more='"valuesFrom": {"type": "request"}, "reservedValues": [1]'),
+)
+def enum_reserved_place(draft: EnumDraft) -> Iterator[Finding]:
+    if "valuesFrom" in draft.part.given and "values" not in draft.part.given:
+        for property_ in ("reservedValues", "reservedNames"):
+            if property_ in draft.part.given:
+                text = f"a message keeps its number with its spec (validVersions none); leave {property_} out"
+                yield Finding(draft.part, text, property_)
 
 
 @folder_rule(
