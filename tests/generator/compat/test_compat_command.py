@@ -248,6 +248,54 @@ def test_file_of_allowances_that_is_wrong_is_refused_with_its_place(text: str, s
     assert said in done.stderr
 
 
+COLOURS = json.dumps(
+    {
+        "name": "Colour",
+        "about": "Lamps.",
+        "values": [
+            {"value": 0, "name": "RED", "about": "Stop."},
+            {"value": 1, "name": "BLUE", "about": "Police."},
+        ],
+    }
+)
+
+
+@pytest.fixture
+def renumbered() -> tuple[str, str]:
+    """Two packages; in the second an enum has another number for a name."""
+    for folder, text in (("old", COLOURS), ("new", COLOURS.replace('"value": 1', '"value": 2'))):
+        Path(folder).mkdir()
+        Path(folder, "Probe.json").write_text(spec())
+        Path(folder, "Colour.enum.json").write_text(text)
+    return "old", "new"
+
+
+def test_report_on_an_enum_says_where_and_what_and_whom_it_breaks_and_what_to_do_instead(
+    renumbered: tuple[str, str],
+) -> None:
+    done = _kipgen(*renumbered)
+    assert done.exit_code == 1
+    lines = done.stdout.splitlines()
+    column = COLOURS.index("1,", 20) + 1
+    assert lines[2] == f"new/Colour.enum.json:1:{column}: Colour.BLUE: enum-value-changed: was 1, is now 2"
+    assert [line.split(":")[0].strip() for line in lines[3:6]] == ["breaks", "instead", "before"]
+    assert lines[5].endswith(f"old/Colour.enum.json:1:{column}")
+    assert lines[-1] == "1 message and 1 enum compared: 1 wire, 0 source, 0 notice"
+
+
+def test_findings_of_enums_have_all_formats_and_can_be_allowed(renumbered: tuple[str, str]) -> None:
+    report = json.loads(_kipgen(*renumbered, "--json").stdout)
+    assert (report["messages"], report["enums"], report["findings"][0]["path"]) == (1, 1, "Colour.BLUE")
+    (result,) = _sarif("-", _kipgen(*renumbered, "--sarif", "-").stdout)["results"]
+    assert (result["ruleId"], result["level"]) == ("enum-value-changed", "error")
+    annotation = _kipgen(*renumbered, "--format", "github").stdout
+    assert annotation.startswith("::error file=new/Colour.enum.json,line=1,")
+    Path("compat-allow.toml").write_text(
+        ALLOWED.replace("field-removed", "enum-value-changed").replace("Probe", "Colour")
+    )
+    assert _kipgen(*renumbered).exit_code == 0
+
+
 def test_new_specs_of_a_folder_may_be_moved_between_its_sub_folders(here: Path) -> None:
     for folder, below in (("old", "a"), ("new", "b")):
         (here / folder / below).mkdir(parents=True)

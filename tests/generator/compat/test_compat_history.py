@@ -1,12 +1,14 @@
-"""`kipgen compat --against`: a revision in git is the old side, and its history bears witness of tags."""
+"""`kipgen compat --against`: a revision in git is the old side, and its history bears witness of tags and enums."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from kipgen.commands.compat import git
 from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.revisions import SpecErrors, compare_with_commit
 from kipgen.reading.rules.examples import ALPHA, spec
@@ -183,3 +185,132 @@ def test_shallow_clone_is_reported(specs: Path, tmp_path: Path) -> None:
     assert compared.findings == ()
     with pytest.raises(GitError, match="the clone is shallow"):
         compare_with_commit(tmp_path / "clone" / "schemas" / "probe", "HEAD~1")
+
+
+# Numbers of enums
+
+
+def _enum(numbers: dict[str, int], **reserved: list[object]) -> str:
+    rows = [{"value": number, "name": name, "about": "A colour."} for name, number in numbers.items()]
+    return json.dumps({"name": "Colour", "about": "A light.", "values": rows, **reserved}, indent=1)
+
+
+@pytest.fixture
+def colours(specs: Path) -> Path:
+    """The file of an enum in a folder of specs with a message, not committed yet."""
+    _commit(specs, spec())
+    return specs / "Colour.enum.json"
+
+
+def _commit_enum(file: Path, numbers: dict[str, int], **reserved: list[object]) -> str:
+    return _commit(file.parent, _enum(numbers, **reserved), file.name)
+
+
+RED, BOTH = {"RED": 0}, {"RED": 0, "BLUE": 1}
+
+
+def test_enum_is_compared_with_the_revision(colours: Path) -> None:
+    _commit_enum(colours, BOTH)
+    colours.write_text(_enum({"RED": 0, "GREEN": 1, "BLUE": 2}))
+    for path in (colours.parent, colours):
+        (found,) = compare_with_commit(path, "HEAD").findings
+        assert (found.rule.id, found.path) == ("enum-value-changed", "Colour.BLUE")
+        assert found.was.file == "HEAD:schemas/probe/Colour.enum.json"
+    assert compare_with_commit(colours.parent, "HEAD").enums == 1
+
+
+def test_number_that_was_forgotten_long_ago_is_found_until_it_is_reserved(colours: Path) -> None:
+    last = _commit_enum(colours, BOTH)
+    _commit_enum(colours, RED)
+    (found,) = compare_with_commit(colours.parent, "HEAD").findings
+    assert (found.rule.id, found.severity, found.path) == ("enum-value-forgotten", "source", "Colour.BLUE")
+    neither = "neither its number nor its name is reserved"
+    assert found.change == f"1 was BLUE up to commit {last[:10]}, and {neither}"
+    colours.write_text(_enum(RED, reservedValues=[1], reservedNames=["BLUE"]))
+    assert _found(colours.parent) == []
+
+
+def test_number_of_long_ago_that_is_used_again_is_found_at_its_new_name(colours: Path) -> None:
+    last = _commit_enum(colours, BOTH)
+    _commit_enum(colours, RED)
+    colours.write_text(_enum({"RED": 0, "GREEN": 1}))
+    (found,) = compare_with_commit(colours.parent, "HEAD").findings
+    assert (found.rule.id, found.severity, found.path) == ("enum-value-reused", "wire", "Colour.GREEN")
+    assert found.change == f"1 was BLUE up to commit {last[:10]}"
+    # The same value may come back.
+    colours.write_text(_enum(BOTH))
+    assert _found(colours.parent) == []
+
+
+def test_name_of_long_ago_with_another_number_is_found_also_where_the_old_one_is_reserved(colours: Path) -> None:
+    last = _commit_enum(colours, BOTH)
+    _commit_enum(colours, RED, reservedValues=[1])
+    colours.write_text(_enum({"RED": 0, "BLUE": 2}, reservedValues=[1]))
+    (found,) = compare_with_commit(colours.parent, "HEAD").findings
+    assert (found.rule.id, found.path) == ("enum-value-changed", "Colour.BLUE")
+    assert found.change == f"was 1 up to commit {last[:10]}, is now 2"
+
+
+def test_value_that_was_only_renamed_in_a_commit_is_no_finding_in_later_ones(colours: Path) -> None:
+    _commit_enum(colours, BOTH)
+    _commit_enum(colours, {"RED": 0, "NAVY": 1})
+    _commit_enum(colours, {"RED": 0, "INDIGO": 1})
+    assert _found(colours.parent) == []
+    assert _found(colours.parent, "HEAD~2") == [("enum-value-renamed", "Colour.INDIGO")]
+    colours.write_text(_enum(RED, reservedValues=[1], reservedNames=["INDIGO"]))
+    assert _found(colours.parent) == [("enum-value-removed", "Colour.INDIGO")]
+
+
+def test_numbers_that_were_exchanged_stay_a_finding(colours: Path) -> None:
+    _commit_enum(colours, BOTH)
+    _commit_enum(colours, {"BLUE": 0, "RED": 1})
+    assert _found(colours.parent) == [("enum-value-changed", "Colour.BLUE"), ("enum-value-changed", "Colour.RED")]
+
+
+def test_number_that_vanishes_now_is_found_once(colours: Path) -> None:
+    _commit_enum(colours, BOTH)
+    colours.write_text(_enum(RED))
+    assert _found(colours.parent) == [("enum-value-forgotten", "Colour.BLUE")]
+
+
+def test_history_of_an_enum_is_followed_through_renames_and_past_errors(colours: Path) -> None:
+    _commit_enum(colours, BOTH)
+    _git(colours.parent, "mv", colours.name, "Hue.enum.json")
+    _git(colours.parent, "commit", "--quiet", "--message=Rename")
+    _commit(colours.parent, _enum({"RED": 0, "blue": 7}), "Hue.enum.json")
+    _commit(colours.parent, _enum(RED), "Hue.enum.json")
+    assert _found(colours.parent) == [("enum-value-forgotten", "Colour.BLUE")]
+
+
+def test_number_that_came_and_went_since_the_revision_was_never_released(colours: Path) -> None:
+    released = _commit_enum(colours, RED)
+    _commit_enum(colours, BOTH)
+    colours.write_text(_enum({"RED": 0, "GREEN": 1}))
+    assert _found(colours.parent, released) == []
+
+
+def test_field_with_another_enum_is_compared_with_the_revision(colours: Path) -> None:
+    field = '{"name": "Alpha", "type": "int8", "versions": "0+", "enum": "%s"}'
+    _commit_enum(colours, BOTH)
+    _commit(colours.parent, _enum({"FLAT": 0}).replace("Colour", "Shape"), "Shape.enum.json")
+    _commit(colours.parent, spec(field % "Colour"))
+    (colours.parent / "Probe.json").write_text(spec(field % "Shape"))
+    assert _found(colours.parent) == [("enum-changed", "Probe.Alpha")]
+
+
+def test_several_packages_read_the_history_once(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _commit_enum(specs / "Colour.enum.json", BOTH)
+    other = specs.parent / "other"
+    other.mkdir()
+    _commit(specs, spec())
+    _commit(other, spec())
+    calls: list[str] = []
+    run = git._run
+
+    def counted(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+        calls.append("log" if "log" in arguments else arguments[0])
+        return run(folder, *arguments, stdin=stdin)
+
+    monkeypatch.setattr(git, "_run", counted)
+    assert [_found(specs), _found(other)] == [[], []]
+    assert calls.count("log") == 1

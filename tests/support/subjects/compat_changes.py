@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import Revisions
-from kipgen.reading.rules.examples import ALPHA, spec
+from kipgen.reading.rules.examples import ALPHA, file_name, spec
 
 if TYPE_CHECKING:
     from kipgen.commands.compat.model import Finding
@@ -18,7 +18,7 @@ def write_revisions(folder: Path, revisions: Revisions) -> tuple[Path, Path]:
     for side, texts in zip(sides, (revisions.old, revisions.new), strict=True):
         side.mkdir(parents=True)
         for number, text in enumerate(texts):
-            (side / f"{number}.json").write_text(text, encoding="utf-8")
+            (side / file_name(text, str(number))).write_text(text, encoding="utf-8")
     return sides
 
 

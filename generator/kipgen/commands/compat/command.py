@@ -100,10 +100,10 @@ def compat(
     if columns:
         found += [finding for one in compared for finding in one.column_findings]
     findings, unused = with_allowances(found, allowances)
-    messages = sum(one.messages for one in compared)
-    # All but the tags of older revisions is compared, so this is no failure.
+    messages, enums = sum(one.messages for one in compared), sum(one.enums for one in compared)
+    # All but the tags and enums of older revisions is compared, so this is no failure.
     if any(one.is_history_cut for one in compared):
-        print_err("the clone is shallow, so tags of older revisions are not checked; fetch the whole history")
+        print_err("the clone is shallow, so tags and enums of older revisions are not checked; fetch the whole history")
     if any(one.is_first_commit for one in compared):
         print_err("the repository has no commit yet, so there is nothing to compare with")
     for allowance in unused:
@@ -113,9 +113,9 @@ def compat(
     if chosen is Format.SARIF:
         _write_sarif("-", findings)
     elif chosen is Format.JSON:
-        print(json.dumps(report_json(findings, messages, severities), indent=2))
+        print(json.dumps(report_json(findings, messages, enums, severities), indent=2))
     else:
-        _print_text(findings, messages, severities, chosen)
+        _print_text(findings, _count(messages, enums), severities, chosen)
     # Columns are among the findings only if they were asked for, so they fail in either case.
     failing = ("wire", "column") if wire_only else ("wire", "source", "column")
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
@@ -156,7 +156,13 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
         print_err(f"wrote {one_line(target)}")
 
 
-def _print_text(findings: list[Finding], messages: int, severities: Sequence[Severity], chosen: Format) -> None:
+def _count(messages: int, enums: int) -> str:
+    """Say what was compared; a package without enums needs no word on them."""
+    named = f" and {count_of(enums, 'enum')}" if enums else ""
+    return f"{count_of(messages, 'message')}{named} compared"
+
+
+def _print_text(findings: list[Finding], compared: str, severities: Sequence[Severity], chosen: Format) -> None:
     if chosen is Format.GITHUB:
         for line in annotation_lines(findings):
             print_out(line)
@@ -165,4 +171,4 @@ def _print_text(findings: list[Finding], messages: int, severities: Sequence[Sev
             print_out(*parts)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings, severities).items())
     allowed = sum(finding.allowed is not None for finding in findings)
-    print_out(f"{count_of(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
+    print_out(f"{compared}: {numbers}{f', {allowed} allowed' if allowed else ''}")

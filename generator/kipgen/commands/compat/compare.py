@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from kipgen.commands.compat.columns import compare_columns
+from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs, compare_field_enums
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags, compare_tagged_data, compare_tags
@@ -33,16 +34,19 @@ from kipgen.resolve.wire import WireField, resolve
 _NEVER_USED: UsedTags = {}
 
 
-def compare_messages(old: MessageSpec, new: MessageSpec, used: UsedTags = _NEVER_USED) -> tuple[Change, ...]:
+def compare_messages(
+    old: MessageSpec, new: MessageSpec, used: UsedTags = _NEVER_USED, enums: EnumPairs = NO_ENUMS
+) -> tuple[Change, ...]:
     """Find every change between two revisions of a message, each once, with all versions that it touches.
 
     Args:
         old: the released spec.
         new: the spec as it is now.
         used: the tags of the history.
+        enums: the enums of both revisions.
     """
     tagged = (*compare_tags(old, new, used), *compare_tagged_data(old, new))
-    return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new)))
+    return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new, enums)))
 
 
 def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
@@ -95,7 +99,7 @@ def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         yield change("released-made-unstable", "latestVersionUnstable", text)
 
 
-def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+def _compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs) -> Iterator[Change]:
     """Compare the bytes of each version that both have."""
     common = old.valid_versions.intersect(new.valid_versions)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
@@ -107,7 +111,7 @@ def _compare_versions(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
             spots = Spot(new.location, "flexibleVersions"), Spot(old.location, "flexibleVersions")
             yield Change("flexible-versions-changed", new.name, text, *spots, frozenset({version}))
         items = wire_items(resolve(old, version)), wire_items(resolve(aligned, version))
-        pair = Pair(new.name, *owners, version, keeps_other_tags=old.extensible_tagged_versions)
+        pair = Pair(new.name, *owners, version, keeps_other_tags=old.extensible_tagged_versions, enums=enums)
         yield from compare_items(pair, *items)
 
 
@@ -141,6 +145,8 @@ class Pair:
     """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
     keeps_other_tags: bool = False
     """True if peers of the old revision keep a tag that they know from other versions alone."""
+    enums: EnumPairs = NO_ENUMS
+    """The enums of both revisions, which name numbers of fields."""
 
     def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
         """Make a change of one of the fields."""
@@ -295,12 +301,23 @@ def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iter
         is_same = fingerprint((old,)) == fingerprint((new,))
         rule, text = ("type-same-bytes", f"{text}, with the same bytes") if is_same else ("type-changed", text)
         yield pair.change(rule, new.name, text, *_spots(old, new, "type"))
+        if is_same:
+            yield from _compare_enums(pair, old, new)
         return
+    yield from _compare_enums(pair, old, new)
     yield from _compare_encodings(pair, old, new)
     yield from _compare_attributes(pair, old, new)
     if old.inner is not None and new.inner is not None:
         yield from _compare_structs(pair, old, new)
         yield from _compare_items(_inner_pair(pair, old, new), old.inner, new.inner, seen)
+
+
+def _compare_enums(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
+    """Compare the names of the numbers of a field."""
+    are_numbers = all(item.type is not None and item.type.kind == "integer" for item in (old, new))
+    change = compare_field_enums(pair.enums, old.spec, new.spec) if are_numbers else None
+    if change is not None:
+        yield pair.change(change.rule, new.name, change.text, *_spots(old, new, change.property))
 
 
 def _kind(item: WireItem) -> object:

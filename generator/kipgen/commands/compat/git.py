@@ -14,9 +14,9 @@ import os
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
 from kipgen.reading.spec_files import is_spec_file
 
@@ -104,7 +104,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.decode().split()
         shown = name.decode(errors="surrogateescape")
-        if mode in _FILE_MODES and is_spec_file(shown) and not is_enum_file(shown):
+        if mode in _FILE_MODES and is_spec_file(shown):
             if int(size) > MAX_BYTES:
                 raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
             blobs[shown] = blob
@@ -147,12 +147,7 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
     """
     # Not limited to the wanted paths: git finds a renamed file only if it looks at its old name, too, and `--follow`
     # takes a single file.
-    log = _run(
-        commit.root,
-        *("-c", "log.showSignature=false", "-c", "diff.renames=true"),
-        *("log", f"--max-count={MOST_COMMITS}", "--format=%h", "--raw", "-z", "--no-abbrev", "--find-renames"),
-        *(commit.id, "--", ":(top,glob)**/*.json"),
-    )
+    log = _log(commit)
     past: dict[str, list[PastContent]] = {path: [] for path in paths}
     names = {path: path for path in past}
     tokens = iter(log.decode(errors="surrogateescape").split("\0"))
@@ -171,6 +166,17 @@ def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastCo
         if before != after and after in names:
             names[before] = names.pop(after)
     return past
+
+
+@lru_cache(maxsize=1)
+def _log(commit: Commit) -> bytes:
+    """List the changes of JSON files up to a commit: the same for messages and enums of all packages."""
+    return _run(
+        commit.root,
+        *("-c", "log.showSignature=false", "-c", "diff.renames=true"),
+        *("log", f"--max-count={MOST_COMMITS}", "--format=%h", "--raw", "-z", "--no-abbrev", "--find-renames"),
+        *(commit.id, "--", ":(top,glob)**/*.json"),
+    )
 
 
 def _run(folder: Path, *arguments: str, stdin: bytes = b"") -> bytes:

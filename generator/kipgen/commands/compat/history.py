@@ -1,7 +1,8 @@
-"""The tags that a spec file had in the commits of its repository, also if the field and its struct are gone.
+"""The tags and numbers that files had in the commits of their repository, also if all that had them is gone.
 
-Only released versions bear witness: a past content with errors was never generated from, and the unstable version was
-never promised. Structs go by the way to them, which a rename of the struct leaves alone.
+Only what was released bears witness: of a past content with errors no code was generated, and the unstable version of a
+message was never promised. Structs go by the way to them, which a rename of the struct leaves alone; numbers of enums
+by their names, which may have been renamed from commit to commit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from kipgen.commands.compat.enums import EnumRevision, make_finding, not_reserved
 from kipgen.commands.compat.git import (
     Commit,
     GitError,
@@ -21,11 +23,12 @@ from kipgen.commands.compat.git import (
     past_contents,
     spec_blobs,
 )
-from kipgen.commands.compat.model import Change, Spot, merge_versions
+from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.tags import NO_TAGS, UsedTags, tag_spaces
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading.check import read_bytes
+from kipgen.reading.enum_spec import ENUM_SUFFIX, EnumSpec, is_enum_file
 
 
 class TagUse(NamedTuple):
@@ -40,21 +43,37 @@ class TagUse(NamedTuple):
 TagHistory = Mapping[TagUse, str]
 """Every use of a tag in the history of a file, with the newest commit that has it; in newer commits it may be gone."""
 
+EnumHistory = Sequence[tuple[str, EnumSpec]]
+"""Every content of an enum's file, each with its commit, the newest first."""
 
-def tag_histories(commit: Commit, files: Iterable[str]) -> dict[str, TagHistory]:
-    """Find the tags that files have had.
+
+class Histories(NamedTuple):
+    """The histories of files, by their paths."""
+
+    tags: Mapping[str, TagHistory]
+    enums: Mapping[str, EnumHistory]
+
+
+def read_histories(commit: Commit, files: Iterable[str]) -> Histories:
+    """Find the tags that messages have had, and the numbers that enums have had.
 
     Args:
         commit: where to start; it and all before it are read.
-        files: their paths in that commit, from the root of the working tree.
+        files: paths of messages and enums in that commit, from the root of the working tree.
 
     Raises:
         GitError: git fails.
     """
     past = past_contents(commit, files)
     data = contents(commit, (content.blob for revisions in past.values() for content in revisions))
-    uses = {blob: frozenset(_tag_uses(text)) for blob, text in data.items()}
-    return {path: _newest(revisions, uses) for path, revisions in past.items()}
+    messages, enums = ([path for path in past if is_enum_file(path) == is_enum] for is_enum in (False, True))
+    blobs, enum_blobs = ({content.blob for path in side for content in past[path]} for side in (messages, enums))
+    uses = {blob: frozenset(_tag_uses(data[blob])) for blob in blobs}
+    specs = {blob: spec for blob in enum_blobs if (spec := _past_enum(data[blob])) is not None}
+    return Histories(
+        tags={path: _newest(past[path], uses) for path in messages},
+        enums={path: [(one.commit, specs[one.blob]) for one in past[path] if one.blob in specs] for path in enums},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +101,7 @@ def histories_of(files: Sequence[Path]) -> dict[Path, FileHistory]:
             if place.is_relative_to(commit.root)
         }
         known = spec_blobs(commit, commit.root) if len(files) > 1 else spec_blobs(commit, first)
-        past = tag_histories(commit, [name for name in names.values() if name in known])
+        past = read_histories(commit, [name for name in names.values() if name in known]).tags
     except GitError as error:
         return dict.fromkeys(files, FileHistory({}, None, str(error)))
     lack = "the clone is shallow; fetch the whole history" if commit.is_shallow else ""
@@ -104,6 +123,13 @@ def _tag_uses(data: bytes) -> Iterator[TagUse]:
         for tag, field in space.by_tag.items():
             if not field.tagged_versions.intersect(released).is_empty:
                 yield TagUse(space.below_message, tag, field.name)
+
+
+def _past_enum(data: bytes) -> EnumSpec | None:
+    """Read the content of an enum's file; None for one with errors, of which no code was generated."""
+    checked = read_bytes(data, ENUM_SUFFIX)
+    has_errors = any(problem.severity == "error" for problem in checked.problems)
+    return None if checked.enum is None or has_errors else checked.enum.spec
 
 
 def _newest(revisions: Sequence[PastContent], uses: Mapping[str, frozenset[TagUse]]) -> TagHistory:
@@ -144,3 +170,41 @@ def _forgotten(spec: MessageSpec, history: TagHistory) -> Iterator[Change]:
             spot = Spot(now.location, "tag")
             text += f"; the lowest free tag is {space.lowest_free(used.get(path, NO_TAGS))}"
             yield Change("tag-reused", f"{space.path}.{now.name}", text, spot, spot)
+
+
+def forgotten_values(old: EnumRevision, new: EnumRevision, past: EnumHistory) -> Iterator[Finding]:
+    """Find the numbers that once had a name and now have another meaning, or none without being reserved.
+
+    Args:
+        old: the enum in the commit that it is compared with.
+        new: the enum as it is now.
+        past: the history of its file up to that commit.
+    """
+    # A value that was renamed keeps its meaning, so whatever led to a name of today by renaming is known.
+    known = set(new.names.items())
+    later, later_numbers = new.names, new.numbers
+    newest: dict[tuple[int, str], str] = {}
+    for commit, one in past:
+        names = {value.number: value.name for value in one.values}
+        numbers = {value.name: value.number for value in one.values}
+        for number, name in names.items():
+            heir = later.get(number)
+            is_renamed = heir is not None and heir not in numbers and name not in later_numbers
+            if not not_reserved(new, number, name) or (is_renamed and (number, heir) in known):
+                known.add((number, name))
+            newest.setdefault((number, name), commit)
+        later, later_numbers = names, numbers
+    for (number, name), commit in newest.items():
+        if (number, name) in known:
+            continue
+        path, now, heir = f"{new.spec.name}.{name}", new.numbers.get(name), new.names.get(number)
+        text = f"{number} was {name} up to commit {commit}"
+        if now is not None:
+            text = f"was {number} up to commit {commit}, is now {now}"
+            yield make_finding("enum-value-changed", path, text, new.value_location(now, "value"), old.location())
+        elif heir is not None:
+            path = f"{new.spec.name}.{heir}"
+            yield make_finding("enum-value-reused", path, text, new.value_location(number, "value"), old.location())
+        else:
+            text = f"{text}, and {not_reserved(new, number, name)}"
+            yield make_finding("enum-value-forgotten", path, text, new.location("reservedValues"), old.location())

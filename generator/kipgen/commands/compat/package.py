@@ -1,4 +1,4 @@
-"""Two sets of specs: which messages belong together, and what is found between them."""
+"""Two revisions of all specs: which messages belong together, and what is found between them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from kipgen.commands.compat.compare import compare_messages, compare_stored
+from kipgen.commands.compat.enums import EnumPairs, EnumRevision, enum_findings, match_enums
 from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags
 from kipgen.language.spec import HEADERS, Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart
-from kipgen.resolve.headers import HeaderVersions, numbers_of
+from kipgen.resolve.headers import HeaderVersions, header_versions, numbers_of
 from kipwire.tools.text import count_of
 
 
@@ -43,6 +43,19 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
+class Specs:
+    """All specs of one revision."""
+
+    messages: Sequence[Revision]
+    enums: Sequence[EnumRevision]
+
+    @property
+    def headers(self) -> HeaderVersions:
+        """The headers before requests and responses."""
+        return header_versions(one.spec for one in self.messages)
+
+
+@dataclass(frozen=True, slots=True)
 class Matched:
     """A message in both revisions."""
 
@@ -50,7 +63,26 @@ class Matched:
     new: Revision
 
 
-def match(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two revisions: what belongs together, and what was removed."""
+
+    messages: Sequence[Matched]
+    """The messages that both have."""
+    gone: Sequence[Revision]
+    """The messages that only the old one has."""
+    enums: EnumPairs
+    headers: tuple[HeaderVersions, HeaderVersions]
+    """The headers before requests and responses, old and new."""
+
+
+def match(old: Specs, new: Specs) -> Pairs:
+    """Match what both revisions have, and find what was removed."""
+    matched, gone = _match_messages(old.messages, new.messages)
+    return Pairs(matched, gone, match_enums(old.enums, new.enums), (old.headers, new.headers))
+
+
+def _match_messages(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
     """Match the messages that both revisions have, and find the old ones that were removed.
 
     Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
@@ -78,56 +110,41 @@ def _number(spec: MessageSpec) -> tuple[str, int | None]:
     return spec.type, spec.api_key
 
 
-class Headers(NamedTuple):
-    """The headers of the packages that two sets of specs are."""
-
-    old: HeaderVersions
-    new: HeaderVersions
-
-
-def findings(
-    matched: Sequence[Matched],
-    gone: Sequence[Revision],
-    folder: Path,
-    headers: Headers,
-    used: Mapping[str, UsedTags],
-) -> list[Finding]:
-    """Find all changes between two sets of specs, as their rules judge them.
+def findings(pairs: Pairs, folder: Path, used: Mapping[str, UsedTags]) -> list[Finding]:
+    """Find all changes between two revisions, as their rules judge them.
 
     Args:
-        matched: the messages in both.
-        gone: the messages that only the old set has.
-        folder: where their files would be.
-        headers: before requests and responses of both.
+        pairs: the two revisions.
+        folder: the place where the files of what was removed would be.
         used: the tags of the history, by the old file.
     """
-    unstable = _unstable_versions([*(pair.old for pair in matched), *gone])
+    unstable = _unstable_versions([*(pair.old for pair in pairs.messages), *pairs.gone])
     found = [
         judge(change, pair, unstable)
-        for pair in matched
-        for change in compare_messages(pair.old.spec, pair.new.spec, used.get(pair.old.file, {}))
+        for pair in pairs.messages
+        for change in compare_messages(pair.old.spec, pair.new.spec, used.get(pair.old.file, {}), pairs.enums)
     ]
-    found += [judge(change, pair, unstable) for pair, change in _compare_headers(matched, headers)]
+    found += [judge(change, pair, unstable) for pair, change in _compare_headers(pairs)]
     rule = BY_ID["message-removed"]
-    for revision in gone:
+    for revision in pairs.gone:
         location = Location(str(folder / revision.relative), 1, 1)
         text = f"{revision.spec.name} was removed"
         found.append(
             Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
         )
-    return found
+    return [*found, *enum_findings(pairs.enums, folder)]
 
 
-def _compare_headers(matched: Sequence[Matched], headers: Headers) -> Iterator[tuple[Matched, Change]]:
+def _compare_headers(both: Pairs) -> Iterator[tuple[Matched, Change]]:
     """Find the messages whose released versions have another header.
 
     A new version of the header changes all messages that do not say theirs, which is one change: of the header.
     """
-    pairs = {pair.new.spec.name: pair for pair in matched}
+    pairs = {pair.new.spec.name: pair for pair in both.messages}
     derived: dict[str, dict[str, str]] = {}
-    for pair in matched:
+    for pair in both.messages:
         old, new = pair.old.spec, pair.new.spec
-        before, after = numbers_of(old, headers.old), numbers_of(new, headers.new)
+        before, after = (numbers_of(spec, headers) for spec, headers in zip((old, new), both.headers, strict=True))
         changes: list[Change] = []
         for version in sorted(before.keys() & after.keys()) if old.type == new.type else ():
             # A version that is flexible on one side alone has another header, too, but that is no second finding.

@@ -78,16 +78,20 @@ def _headline(finding: Finding) -> Line:
     )
 
 
-def report_json(findings: Sequence[Finding], messages: int, severities: Sequence[Severity]) -> dict[str, object]:
+def report_json(
+    findings: Sequence[Finding], messages: int, enums: int, severities: Sequence[Severity]
+) -> dict[str, object]:
     """Convert the report to plain values, for other programs.
 
     Args:
         findings: all of them, allowed ones too.
         messages: how many messages both sides have.
+        enums: how many enums both sides have.
         severities: those that were looked for.
     """
     return {
         "messages": messages,
+        "enums": enums,
         "counts": counts(findings, severities),
         "allowed": sum(finding.allowed is not None for finding in findings),
         "findings": [_plain(finding) for finding in findings],

@@ -1,12 +1,12 @@
 """The two revisions that are compared: specs from files, from folders, or from a commit in git.
 
 Two files or folders are compared as they are. A commit is compared, too, and its history is a witness besides: a tag is
-a field's for ever (KIP-482), also if neither of the two revisions has the field. The history begins with that commit,
-not with HEAD, since what came and went after it was never released; a past content with errors bears no witness either,
-since no code was generated from it.
+a field's for ever (KIP-482), also if neither of the two revisions has the field, and so is a number of an enum. The
+history begins with that commit, not with HEAD, since what came and went after it was never released; a past content
+with errors bears no witness either, since no code was generated from it.
 
-`git` reads, `package` pairs messages and judges, `history` has the tags that files had. A finding of the history is
-dropped where the comparison has it already.
+`git` reads, `package` pairs messages and judges, `history` has the tags and numbers that files had. A finding of the
+history is dropped where the comparison has it already.
 """
 
 from __future__ import annotations
@@ -15,13 +15,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from kipgen.commands.compat.enums import EnumRevision
 from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
-from kipgen.commands.compat.history import forgotten_tags, tag_histories, used_tags
+from kipgen.commands.compat.history import forgotten_tags, forgotten_values, read_histories, used_tags
 from kipgen.commands.compat.model import Finding, sort_findings
-from kipgen.commands.compat.package import Headers, Matched, Revision, column_findings, findings, judge, match
+from kipgen.commands.compat.package import (
+    Matched,
+    Pairs,
+    Revision,
+    Specs,
+    column_findings,
+    findings,
+    judge,
+    match,
+)
 from kipgen.language.problems import Problem
-from kipgen.reading.check import Checked, read_bytes, read_file, read_files
-from kipgen.resolve.headers import header_versions
+from kipgen.reading.check import Checked, read_bytes, read_enum_files, read_file, read_files
 
 
 class SpecErrors(Exception):
@@ -40,6 +49,8 @@ class Compared:
     """Findings, sorted by file and location."""
     matched: tuple[Matched, ...]
     """The messages that both revisions have."""
+    enums: int = 0
+    """Number of enums that both revisions have."""
     is_history_cut: bool = False
     """True if the repository lacks a part of its history."""
     is_first_commit: bool = False
@@ -62,10 +73,8 @@ def compare_paths(old: Path, new: Path) -> Compared:
     Raises:
         SpecErrors: a spec has errors, or cannot be read.
     """
-    before, after = _revisions(_read(old), str(old)), _revisions(_read(new), str(new))
-    matched, gone = match(before, after)
-    found = findings(matched, gone, _folder_of(new), _headers(before, after), {})
-    return Compared(sort_findings(found), tuple(matched))
+    pairs = match(_specs(_read(old), str(old)), _specs(_read(new), str(new)))
+    return _compared(pairs, findings(pairs, _folder_of(new), {}))
 
 
 def compare_with_commit(path: Path, revision: str) -> Compared:
@@ -75,7 +84,7 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
         SpecErrors: a spec has errors, or cannot be read.
         GitError: git cannot give an answer.
     """
-    new = _revisions(_read(path), str(path))
+    new = _specs(_read(path), str(path))
     try:
         commit = find_commit(path, revision)
     except GitError:
@@ -87,22 +96,23 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
     data = contents(commit, blobs.values())
     prefix = f"{revision}:"
     folder = prefix + path.resolve().relative_to(commit.root).as_posix()
-    old = _revisions([read_bytes(data[blob], prefix + name) for name, blob in blobs.items()], folder)
-    matched, gone = match(old, new)
-    names = {pair.old.file: pair.old.file.removeprefix(prefix) for pair in matched}
-    past = tag_histories(commit, names.values())
-    histories = {file: past[name] for file, name in names.items()}
-    used = {file: used_tags(history) for file, history in histories.items()}
-    found = findings(matched, gone, _folder_of(path), _headers(old, new), used)
-    known = {(finding.path, finding.rule.id) for finding in found}
-    found += [
+    pairs = match(_specs([read_bytes(data[blob], prefix + name) for name, blob in blobs.items()], folder), new)
+    messages = {pair.old.file.removeprefix(prefix): pair for pair in pairs.messages}
+    enums = {before.location().file.removeprefix(prefix): (before, after) for before, after in pairs.enums.matched}
+    past = read_histories(commit, [*messages, *enums])
+    used = {prefix + name: used_tags(history) for name, history in past.tags.items()}
+    found = findings(pairs, _folder_of(path), used)
+    witnessed = [
         # No version is unstable here: the history has left out what only such a version used.
         judge(change, pair, {})
-        for pair in matched
-        for change in forgotten_tags(pair.new.spec, histories[pair.old.file])
-        if (change.path, change.rule) not in known
+        for name, pair in messages.items()
+        for change in forgotten_tags(pair.new.spec, past.tags[name])
     ]
-    return Compared(sort_findings(found), tuple(matched), commit.is_shallow)
+    for name, (before, after) in enums.items():
+        witnessed += forgotten_values(before, after, past.enums[name])
+    known = {(finding.path, finding.rule.id) for finding in found}
+    found += [finding for finding in witnessed if (finding.path, finding.rule.id) not in known]
+    return _compared(pairs, found, is_history_cut=commit.is_shallow)
 
 
 def _read(path: Path) -> list[Checked]:
@@ -111,29 +121,31 @@ def _read(path: Path) -> list[Checked]:
     checked, faults = read_files(path)
     if faults:
         raise SpecErrors(faults)
-    return checked
+    return [*checked, *read_enum_files(path)]
 
 
-def _revisions(checked: Sequence[Checked], base: str) -> list[Revision]:
+def _specs(checked: Sequence[Checked], base: str) -> Specs:
     wrong = [one for one in checked if one.comparable is None]
     errors = [problem for one in wrong for problem in one.problems if problem.severity == "error"]
     if errors:
         raise SpecErrors(errors)
-    return [
-        Revision(
-            one.file,
-            PurePath(one.file).name if one.file == base else one.file.removeprefix(f"{base}/"),
-            one.comparable,
-            one.draft,
-        )
+    messages = [
+        Revision(one.file, _relative(one.file, base), one.comparable, one.draft)
         for one in checked
         if one.comparable is not None and one.draft is not None
     ]
+    specs = tuple(message.spec for message in messages)
+    enums = [EnumRevision(_relative(one.file, base), one.enum, specs) for one in checked if one.enum is not None]
+    return Specs(messages, enums)
 
 
-def _headers(old: Sequence[Revision], new: Sequence[Revision]) -> Headers:
-    return Headers(header_versions(one.spec for one in old), header_versions(one.spec for one in new))
+def _relative(file: str, base: str) -> str:
+    return PurePath(file).name if file == base else file.removeprefix(f"{base}/")
 
 
 def _folder_of(path: Path) -> Path:
     return path if path.is_dir() else path.parent
+
+
+def _compared(pairs: Pairs, found: Sequence[Finding], *, is_history_cut: bool = False) -> Compared:
+    return Compared(sort_findings(found), tuple(pairs.messages), len(pairs.enums.matched), is_history_cut)

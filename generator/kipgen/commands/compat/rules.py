@@ -1,10 +1,10 @@
 """The rules by which `kipgen compat` judges changes, the worst first: whom a change breaks, and what to do instead.
 
-A rule has no code: `compare`, `tags`, `columns` and `package` make changes under its id, and here is what a change
-means. Its two examples are its tests: the bad one is found by this rule and by no other as severe, the good one breaks
-nothing. For every change that is not refused, another test proves that the bytes stay the same, so a rule may only
-become milder together with that proof. An id is public: compat-allow.toml, JSON and SARIF have it. The position is the
-one in `kipgen rules`.
+A rule has no code: `compare`, `tags`, `enums`, `columns` and `package` make changes under its id, and here is what a
+change means; `enum_rules` has a part of them. Its two examples are its tests: the bad one is found by this rule and by
+no other as severe, the good one breaks nothing. For every change that is not refused, another test proves that the
+bytes stay the same, so a rule may only become milder together with that proof. An id is public: compat-allow.toml, JSON
+and SARIF have it. The position is the one in `kipgen rules`.
 
 Kafka's own checker judges some changes the other way round, and several of those break peers. These rules follow the
 bytes and KIP-482; the comments below have the differences. The releases 4.0 and 4.3 of it were tried.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from kipgen.commands.compat.enum_rules import ENUM_RULES
 from kipgen.commands.compat.model import SEVERITIES as SEVERITIES
 from kipgen.commands.compat.model import CompatRule as CompatRule
 from kipgen.commands.compat.model import Revisions as Revisions
@@ -39,7 +40,7 @@ def _request(more: str = "", valid: str = "0-3") -> str:
     return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
 
-ALL = (
+_RULES = (
     _wire(
         "message-removed",
         summary="A message stays. One that is no longer used gets validVersions none, which keeps its name and key.",
@@ -410,6 +411,7 @@ ALL = (
         ),
     ),
 )
+ALL = tuple(sorted((*_RULES, *ENUM_RULES), key=lambda rule: SEVERITIES.index(rule.severity)))
 """Every rule, in the order in which `kipgen rules` lists them."""
 
 BY_ID = {rule.id: rule for rule in ALL}
