@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import kafka_messages
 from kafka_messages import enums
@@ -23,6 +24,7 @@ from kipgen.package.generate import PackageChanges, apply_changes, find_changes
 from kipgen.package.manifest import ENUMS_FILE, FILE_NAME
 from kipgen.reading import check
 from kipgen.reading.enum_spec import is_enum_file
+from kipgen.resources import enum_schema_path
 from kipwire import Struct
 from kipwire.model.enums import NamedNumber
 from kipwire.model.types import TYPES
@@ -267,6 +269,9 @@ def test_a_reserved_number_or_name_is_not_used_again(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_reserved_is_refused_once(changes: dict[str, Any], rule: str, tmp_path: Path) -> None:
     assert [(line, one) for line, one, _ in found(tmp_path, **changes)] == [(5, rule)]
+    editor = Draft202012Validator(json.loads(enum_schema_path().read_text()))
+    assert not editor.is_valid({**LIGHT, **changes})
+    assert editor.is_valid({**LIGHT, "reservedValues": [4], "reservedNames": ["DIM"]})
 
 
 def test_a_register_reserves_names_of_headers(tmp_path: Path) -> None:
