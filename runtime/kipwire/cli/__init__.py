@@ -1,1 +1,1 @@
-"""What the programs kipwire, kipgen and kipspark share: commands, options, output, tables; it knows no command."""
+"""Parts that the programs kipwire, kipgen and kipspark share: options, output, tables. No part knows a command."""
