@@ -20,17 +20,22 @@ from kipwire.cluster.lag import (
     totals_of,
 )
 from kipwire.cluster.metrics import metrics_of
-from kipwire.cluster.model import First, Group, Kind, Look, Member, Place, Problem
+from kipwire.cluster.model import First, Group, Kind, Look, Member, Problem
 from kipwire.console.offsets.report import Report, duration, text_of
+from kipwire.records.names import Partition
 from tests.support.subjects.exposition import samples
 
 NOW = 1_700_000_100.0
-A, B, C = Place("orders", 0), Place("orders", 1), Place("paid", 0)
+A, B, C = Partition("orders", 0), Partition("orders", 1), Partition("paid", 0)
 READER = Member("m-1", "billing-1", "10.0.0.7", frozenset((A,)))
 
 
 def group(
-    name: str, offsets: Mapping[Place, int], *members: Member, kind: Kind = Kind.CLASSIC, lags: Mapping[Place, int] = {}
+    name: str,
+    offsets: Mapping[Partition, int],
+    *members: Member,
+    kind: Kind = Kind.CLASSIC,
+    lags: Mapping[Partition, int] = {},
 ) -> Group:
     return Group(name, kind, "Stable" if members else "Empty", members, offsets, lags)
 
@@ -49,8 +54,8 @@ def look(*groups: Group, time: float = NOW, **more: Any) -> Look:
     return replace(one, **more)
 
 
-def row(of: Look, place: Place = A, name: str = "billing") -> Row:
-    (found,) = [one for one in rows_of(of) if (one.group, one.place) == (name, place)]
+def row(of: Look, partition: Partition = A, name: str = "billing") -> Row:
+    (found,) = [one for one in rows_of(of) if (one.group, one.partition) == (name, partition)]
     return found
 
 
@@ -109,7 +114,7 @@ def test_who_stands_still_needs_time_unread_records_and_growth() -> None:
     second = look(group("billing", {A: 4, B: 20}), time=NOW + 60)
     stands = stands_of(second, rows_of(second), stands)
     (found,) = find_stalled(rows_of(second), stands, second.time, 60)
-    assert (found.row.place, found.seconds, found.grown) == (A, 60, None)
+    assert (found.row.partition, found.seconds, found.grown) == (A, 60, None)
     assert not find_stalled(rows_of(second), stands, second.time, 61)
     moved = look(group("billing", {A: 5, B: 20}), time=NOW + 70)
     stands = stands_of(moved, rows_of(moved), stands)
@@ -119,7 +124,7 @@ def test_who_stands_still_needs_time_unread_records_and_growth() -> None:
     assert not find_stalled(rows_of(later), stands, later.time, 60)  # nothing has come since it moved
     grown = replace(later, ends={A: 11, B: 20, C: 30})
     (found,) = find_stalled(rows_of(grown), stands_of(grown, rows_of(grown), stands), grown.time, 60)
-    assert (found.row.place, found.seconds, found.grown) == (A, 130, 1)
+    assert (found.row.partition, found.seconds, found.grown) == (A, 130, 1)
 
 
 def test_nothing_stands_still_or_lacks_a_reader_where_only_markers_or_removed_records_are_left() -> None:

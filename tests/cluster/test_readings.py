@@ -22,11 +22,12 @@ from kafka_messages.streams_group_describe_response.v1 import (
 )
 from kipwire import build
 from kipwire.cluster.groups import members_of, parse_assignment
-from kipwire.cluster.model import First, Kind, Place
+from kipwire.cluster.model import First, Kind
 from kipwire.cluster.unread import firsts_in
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
+from kipwire.records.names import Partition
 
 TIME = 1_700_000_000_000
 
@@ -39,9 +40,9 @@ def assignment(version: int, *, user_data: bytes | None = None) -> bytes:
 
 @pytest.mark.parametrize("version", REGISTRY.versions("ConsumerProtocolAssignment"))
 def test_assignments_of_every_version_are_read(version: int) -> None:
-    places = {Place("orders", 0), Place("orders", 2), Place("paid", 1)}
-    assert parse_assignment(assignment(version)) == places
-    assert parse_assignment(assignment(version, user_data=b"x")) == places
+    partitions = {Partition("orders", 0), Partition("orders", 2), Partition("paid", 1)}
+    assert parse_assignment(assignment(version)) == partitions
+    assert parse_assignment(assignment(version, user_data=b"x")) == partitions
 
 
 def test_a_later_version_begins_as_the_newest_one_and_other_bytes_assign_nothing() -> None:
@@ -69,7 +70,7 @@ def test_tasks_of_streams_read_partitions_of_all_topics_of_their_subtopology() -
         assignment=Assignment(active_tasks=active, standby_tasks=standby),
     )
     (one,) = members_of(Kind.STREAMS, DescribedGroup(group_id="app", topology=topology, members=[member]))
-    assert one.places == {Place(topic, n) for topic in ("orders", "paid", "app-again") for n in (1, 3)}
+    assert one.partitions == {Partition(topic, n) for topic in ("orders", "paid", "app-again") for n in (1, 3)}
     assert (one.id, one.client_id, one.host) == ("m", "c", "10.0.0.7")
 
 
@@ -80,7 +81,7 @@ def test_members_of_share_groups_may_read_the_same_partitions() -> None:
         for name in ("a", "b")
     ]
     found = list(members_of(Kind.SHARE, ShareGroup(group_id="g", members=two)))
-    assert [one.places for one in found] == [{Place("orders", 0), Place("orders", 1)}] * 2
+    assert [one.partitions for one in found] == [{Partition("orders", 0), Partition("orders", 1)}] * 2
 
 
 def batch(*offsets: int, **more: Any) -> bytes:

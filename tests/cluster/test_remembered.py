@@ -19,13 +19,12 @@ from kafka_messages.incremental_alter_configs_request.v1 import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from kipwire.aio import connect, parse_address
-from kipwire.cluster.cluster import Cluster
-from kipwire.cluster.looking import look
-from kipwire.cluster.model import First, LagQuery, Look, Place
+from kipwire.aio import connect
+from kipwire.cluster import ONCE, Cluster, lag
+from kipwire.cluster.model import First, Look
 from kipwire.cluster.remembered import Memory
-from kipwire.cluster.settings import Settings
 from kipwire.cluster.unread import SHARED_SIZES
+from kipwire.records.names import Partition
 from kipwire.testing import FakeBroker
 from tests.cluster.conftest import TIME, committed
 
@@ -36,16 +35,16 @@ Change = Callable[[FakeBroker], Any]
 
 async def rounds(broker: FakeBroker, *changes: Change) -> list[tuple[Look, int]]:
     """Run one round of an exporter, and one after each change; return each look, with the number of its fetches."""
-    cluster = Cluster(Settings(), [parse_address(one) for one in broker.bootstrap_servers.split(",")])
+    cluster = Cluster(broker.bootstrap_servers, patience=ONCE)
     memory, found = Memory(), []
     try:
         for change in (lambda _: None, *changes):
             await asyncio.to_thread(change, broker)
             broker.clear_requests()
-            seen = await look(cluster, LagQuery(), memory)
+            seen = await lag.look(cluster, memory=memory)
             bodies: list[Any] = [one.body for one in broker.requests(ApiKey.FETCH)]
             found.append((seen, sum(len(topic.partitions) for body in bodies for topic in body.topics)))
-            alone = await look(cluster, LagQuery())
+            alone = await lag.look(cluster)
             assert (seen.firsts, seen.problems) == (alone.firsts, alone.problems)
     finally:
         await cluster.close()
@@ -124,7 +123,7 @@ def test_large_batches_are_found_beside_small_ones() -> None:
             committed(broker, f"g{number}", {("orders", partition): number for partition in range(len(sizes))})
         ((found, _),) = asyncio.run(rounds(broker))
     assert found.firsts == {
-        Place("orders", partition): {n: First(True, TIME + 10 * partition + n, n) for n in range(3)}
+        Partition("orders", partition): {n: First(True, TIME + 10 * partition + n, n) for n in range(3)}
         for partition in range(len(sizes))
     }
 

@@ -67,14 +67,14 @@ def test_a_cluster_that_is_down_at_the_start_is_one_line_and_is_found_when_it_is
     async def work() -> None:
         first, to = free_ports(3), free_ports(1)
         asked = 0
-        connecting = Proxy._connecting
+        connecting = Proxy._connected
 
         def count(*arguments: Any, **how: Any) -> Any:
             nonlocal asked
             asked += 1
             return connecting(*arguments, **how)
 
-        monkeypatch.setattr(Proxy, "_connecting", count)
+        monkeypatch.setattr(Proxy, "_connected", count)
         how: dict[str, Any] = {"listen": ("127.0.0.1", first), "metadata_max_age": 0.01}
         async with Broker().serve() as behind, Proxy(("127.0.0.1", to), **how) as proxy:
             await until(lambda: asked > 3)

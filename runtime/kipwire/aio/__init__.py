@@ -43,6 +43,7 @@ from kipwire.aio.failures import (
     TimedOut,
     TlsFailure,
     parse_address,
+    parse_addresses,
 )
 from kipwire.aio.served import Client, ClosedByHandler, Handler, Session
 from kipwire.aio.serving import Server, Serving, serve, serve_each
@@ -66,6 +67,7 @@ __all__ = [
     "TlsFailure",
     "connect",
     "parse_address",
+    "parse_addresses",
     "serve",
     "serve_each",
 ]

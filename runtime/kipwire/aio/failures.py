@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import ssl
+from collections.abc import Iterable
 
 from kipwire.model.errors import KipwireError, abbreviate, shorten
 from kipwire.tools.text import printable_line
@@ -118,6 +119,24 @@ def parse_address(text: str) -> Address:
     """
     host, port = parse_host(text)
     return host, DEFAULT_PORT if port is None else port
+
+
+def parse_addresses(given: str | Address | Iterable[str | Address]) -> tuple[Address, ...]:
+    """Parse the addresses of one or several brokers: texts such as `kafka-1:9092,[::1]:9092`, or host and port.
+
+    Raises:
+        ValueError: one of them is not an address, or there is none.
+    """
+    if isinstance(given, str):
+        return tuple(parse_address(one.strip()) for one in given.split(","))
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
+        return ((given[0], given[1]),)
+    found: list[Address] = []
+    for one in given:
+        found += parse_addresses(one)
+    if not found:
+        raise ValueError("the address of a broker is missing")
+    return tuple(found)
 
 
 def parse_host(text: str) -> tuple[str, int | None]:

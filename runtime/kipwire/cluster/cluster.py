@@ -1,150 +1,193 @@
-"""Connections to the brokers of a cluster, kept from round to round; one that fails is asked no more in its round."""
+"""The brokers of a cluster, for programs: leaders, offsets, records and groups, asked for at the right brokers.
+
+    async with Cluster("kafka-1:9092,kafka-2:9092", Settings(config=Path("client.properties"))) as cluster:
+        leaders = await cluster.leaders("orders")
+        ends = await cluster.offsets(leaders, LATEST)
+
+It is no client: it joins no group, commits nothing, and produces nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Self, TypeVar
 
-from kafka_messages.enums import CoordinatorType, ErrorCode
-from kafka_messages.metadata_request.v13 import MetadataRequest
-from kipwire.aio import Address, Connection, Failure
-from kipwire.aio.failures import shown_address
-from kipwire.cluster.finding import Node, coordinator
+from kafka_messages.enums import ListOffsetsTimestamp
+from kipwire.aio import Address
+from kipwire.cluster.brokers import ONCE, PATIENT, Brokers, Node, Patience
+from kipwire.cluster.fetching import Batches, Reader, ReadFailedError
+from kipwire.cluster.finding import find
+from kipwire.cluster.given import Target
+from kipwire.cluster.groups import Found, find_groups
 from kipwire.cluster.model import Problem
+from kipwire.cluster.partitions import Leaders, Offsets, find_leaders, find_offsets, wanted_of
+from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
+from kipwire.cluster.unread import Firsts, find_firsts, searches_of
 from kipwire.message.messages import Message
+from kipwire.records.names import Partition
 
 if TYPE_CHECKING:
     from kipwire.message.frames import AnsweredBy
 
 M = TypeVar("M", bound=Message)
-T = TypeVar("T")
 
-_MOST_KNOWN = 1000
-"""Brokers that are kept as ways into the cluster."""
+EARLIEST, LATEST = ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.LATEST
+"""Times for `offsets`: the first offset of a partition, and the one after its last record."""
 
 
 class Cluster:
-    """The brokers of a cluster."""
+    """A cluster; `async with` closes its connections, which are opened when they are needed."""
 
-    def __init__(self, settings: Settings, addresses: Sequence[Address]) -> None:
+    def __init__(
+        self,
+        addresses: str | Address | Iterable[str | Address],
+        settings: Settings | None = None,
+        *,
+        patience: Patience = PATIENT,
+    ) -> None:
         """Connect to nothing yet.
 
         Args:
-            settings: how to reach brokers.
-            addresses: some of them, of which one must answer in the first round.
+            addresses: brokers that lead to the others, of which one must answer: texts such as `kafka-1:9092`, or
+                `kafka-1:9092,[::1]:9092`, or pairs of host and port.
+            settings: TLS, SASL and timeouts.
+            patience: how often to ask for what may pass by itself.
+
+        Raises:
+            ValueError: an address is not valid.
         """
-        self._settings = settings
-        self._addresses = tuple(addresses)
-        self._known: tuple[Address, ...] = ()
-        """The addresses of the last round."""
-        self._connections: dict[Address, Connection] = {}
-        self._opening: dict[Address, asyncio.Lock] = {}
-        self._failures: dict[Node, Failure] = {}
+        self._brokers = Brokers(addresses, settings or Settings())
+        self.patience = patience
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._brokers.close()
+
+    @property
+    def once(self) -> Cluster:
+        """The same connections, without patience: what fails is reported at once."""
+        same = Cluster.__new__(Cluster)
+        same._brokers, same.patience = self._brokers, ONCE
+        return same
 
     @property
     def name(self) -> str:
         """The addresses that were given."""
-        return ",".join(map(shown_address, self._addresses))
+        return self._brokers.name
 
     @property
     def problems(self) -> list[Problem]:
-        """The brokers that have failed in this round."""
-        return [Problem(str(node), failure.reason, may_pass=True) for node, failure in self._failures.items()]
+        """The brokers that have failed since they were last listed, or since the last attempt."""
+        return self._brokers.problems
 
-    async def brokers(self) -> list[Node]:
-        """Begin a round, and list all brokers of the cluster by the first one that answers.
-
-        Raises:
-            KipwireError: none answers; the error is the one of the first address.
-        """
-        self._failures.clear()
-        first: Failure | None = None
-        connected = [address for address, one in self._connections.items() if one.failure is None]
-        for address in dict.fromkeys((*connected, *self._addresses, *self._known)):
-            try:
-                connection = await self._connection(address)
-                found = await connection.request(MetadataRequest(topics=[]))
-            except Failure as error:
-                if first is None or (error.address in self._addresses and first.address not in self._addresses):
-                    first = error
-                continue
-            nodes = sorted(Node(one.node_id, (one.host, one.port)) for one in found.brokers)
-            self._known = tuple(node.address for node in nodes[:_MOST_KNOWN])
-            await self._forget({*self._known, *self._addresses})
-            return nodes
-        assert first is not None
-        raise first
-
-    async def versions(self, node: Node, api_key: int) -> range:
-        """Return the versions of an API that a broker serves; empty if it has none.
+    async def nodes(self) -> list[Node]:
+        """List the brokers, in the order of their ids.
 
         Raises:
-            Failure: it cannot be asked, or could not be before in this round.
+            KipwireError: none answers.
         """
-        return (await self._connection_to(node)).versions.get(api_key, range(0))
+        return await self._brokers.nodes()
+
+    async def find(self, target: Target | None) -> list[Node]:
+        """Find the brokers that a target names; see `kipwire.cluster.finding.find`."""
+        return await find(self._brokers, target)
 
     async def ask(self, node: Node, request: AnsweredBy[M]) -> M:
-        """Send a request to a broker, and return its response.
+        """Send any request to a broker, and return its response.
 
         Raises:
             Failure: it does not answer, or did not before in this round.
             KipwireError: it is too old for the request, or its response is broken.
         """
-        return await self._asked(node, lambda connection: connection.request(request))
+        return await self._brokers.ask(node, request)
 
-    async def coordinator(self, node: Node, group: str) -> Node:
-        """Ask a broker which one coordinates a group.
+    async def leaders(self, *wanted: str | Partition) -> Leaders:
+        """Find the leaders of partitions, and of all partitions of topics. No topic is created.
 
         Raises:
-            Failure: it does not answer, or did not before in this round.
-            NotFound: it names none.
+            KipwireError: no broker answers. What else fails is in `problems` of the result.
         """
-        return await self._asked(node, lambda connection: coordinator(connection, CoordinatorType.GROUP, group))
+        return await find_leaders(self._brokers, wanted_of(wanted), self.patience)
 
-    async def close(self) -> None:
-        """Close all connections."""
-        for connection in self._connections.values():
-            await connection.close()
-        self._connections.clear()
+    async def offsets(self, leaders: Mapping[Partition, Node], timestamp: int, *, committed: bool = False) -> Offsets:
+        """Find the offsets of a time in partitions.
 
-    async def _asked(self, node: Node, ask: Callable[[Connection], Awaitable[T]]) -> T:
-        connection = await self._connection_to(node)
-        try:
-            return await ask(connection)
-        except Failure as failure:
-            self._failures.setdefault(node, failure)
-            raise
+        Args:
+            leaders: as `leaders` finds them.
+            timestamp: milliseconds since 1970, for the first record with this time or a later one, -1 where there is
+                none; or `EARLIEST`, `LATEST` or another of `kafka_messages.enums.ListOffsetsTimestamp`.
+            committed: whether partitions end where the first open transaction begins.
+        """
+        return await find_offsets(self._brokers, leaders, timestamp, committed=committed, patience=self.patience)
 
-    async def _connection_to(self, node: Node) -> Connection:
-        if (known := self._failures.get(node)) is not None:
-            raise type(known)(known.address, known.reason)
-        try:
-            return await self._connection(node.address)
-        except Failure as failure:
-            self._failures.setdefault(node, failure)
-            raise
+    async def ranges(self, leaders: Mapping[Partition, Node], *, committed: bool = False) -> tuple[Offsets, Offsets]:
+        """Find the first offsets of partitions and their ends, at the same time."""
+        first = self.offsets(leaders, EARLIEST, committed=committed)
+        return await asyncio.gather(first, self.offsets(leaders, LATEST, committed=committed))
 
-    async def _connection(self, address: Address) -> Connection:
-        async with self._opening.setdefault(address, asyncio.Lock()):
-            connection = self._connections.get(address)
-            if connection is None or connection.failure is not None:
-                if connection is not None:
-                    del self._connections[address]
-                    await connection.close()
-                connection = self._connections[address] = await self._settings.connect(address)
-            return connection
+    def reader(self, leaders: Mapping[Partition, Node], *, committed: bool = False) -> Reader:
+        """Make a reader of partitions; `read` is the short form."""
+        return Reader(self._brokers, leaders, self.patience, committed=committed)
 
-    async def _forget(self, present: set[Address]) -> None:
-        """Close the connections to brokers that the cluster has no more."""
-        for address in self._connections.keys() - present:
-            await self._connections.pop(address).close()
-        for address in self._opening.keys() - present:
-            del self._opening[address]
+    async def read(self, offsets: Mapping[Partition, int], *, committed: bool = False) -> AsyncIterator[Batches]:
+        """Read partitions from offsets up to their present ends, in no order among partitions.
 
+        Args:
+            offsets: where to begin.
+            committed: True to leave out transactions that are open or aborted.
 
-def make_problem(where: str, who: str, code: int) -> Problem:
-    """Make a problem of an error code in a response."""
-    known = ErrorCode.find(code)
-    return Problem(where, f"{who} returned {ErrorCode.text(code)}", known is not None and known.retriable)
+        Raises:
+            NotFound: there is no such partition, or no leader.
+            ReadFailedError: a leader refuses it.
+            KipwireError: no broker answers.
+        """
+        leaders = await self.leaders(*offsets)
+        for partition in offsets:
+            leaders.expect(*partition)
+        ends = await self.offsets(leaders, LATEST, committed=committed)
+        if len(ends) < len(offsets):
+            raise ReadFailedError("; ".join(map(str, ends.problems)) or "a leader returned nothing for a partition")
+        async for batches in self.reader(leaders, committed=committed).read(offsets, ends):
+            yield batches
+
+    async def groups(self, patterns: Sequence[str] = (), topics: Sequence[str] = ()) -> Found:
+        """Find consumer groups, with their members and committed offsets.
+
+        Args:
+            patterns: of names, such as `billing*`, of which one must fit; none: all groups.
+            topics: the same for topics.
+
+        Raises:
+            KipwireError: no broker answers.
+        """
+        return await find_groups(self._brokers, await self.nodes(), patterns, topics)
+
+    async def first_records(
+        self,
+        behind: Mapping[Partition, Iterable[int]],
+        leaders: Mapping[Partition, Node],
+        starts: Mapping[Partition, int],
+        ends: Mapping[Partition, int],
+        memory: Memory | None = None,
+    ) -> tuple[Firsts, list[Problem]]:
+        """Find the first record from each offset on, for its time.
+
+        Args:
+            behind: offsets below the ends of their partitions, each once.
+            leaders: of these partitions.
+            starts: their first offsets.
+            ends: their ends.
+            memory: of the searches before; for topics that are not compacted, what it has is not read again.
+        """
+        searches = searches_of(behind, leaders, starts, ends)
+        if memory is None:
+            return await find_firsts(self._brokers, searches)
+        return await memory.find(self._brokers, searches, getattr(leaders, "logs", {}))

@@ -1,245 +1,318 @@
-"""Records of partitions from their leaders, in parts of bounded size.
+"""Records of partitions from their leaders: one answer of many partitions, and partition by partition up to an end.
 
-What may pass by itself is asked again a bounded number of times: a leader that moves, a connection that breaks.
+Reading goes by offsets, and every answer must lead on: to the end of its whole batches, or to the next offset that
+exists if the one that was asked for was removed. An offset that does not move some answers in a row ends reading with
+an error. A batch that is larger than what was asked for comes cut off at very old brokers, so that partition is asked
+for more.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from kafka_messages.enums import ErrorCode, IsolationLevel
+from kafka_messages.enums import ErrorCode, ListOffsetsTimestamp
 from kafka_messages.fetch_request.v12 import FetchPartition, FetchRequest, FetchTopic
-from kafka_messages.list_offsets_request.v9 import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from kipwire.aio import Address, AuthenticationFailure, Connection, Failure, TlsFailure
+from kipwire.aio import AuthenticationFailure, Failure, TlsFailure
 from kipwire.aio.failures import shown_address
-from kipwire.cluster.finding import Node, NotFound, find, leaders
-from kipwire.cluster.given import Target
-from kipwire.cluster.settings import Settings
+from kipwire.cluster.brokers import Brokers, Node, Patience, may_pass
+from kipwire.cluster.partitions import find_offsets, level_of, renewed
 from kipwire.model.errors import KipwireError
+from kipwire.records import Record, read_batches, read_committed
+from kipwire.records.accounting import Head, head_of
 from kipwire.records.control import AbortedTransaction
+from kipwire.records.heads import RECORDS
+from kipwire.records.names import Partition
+from kipwire.records.reading import MAX_BATCH_SIZE
 
-ATTEMPTS = 7
-"""Number of times in a row that a partition may fail."""
-PAUSE = 0.1
-"""Seconds before it is asked for again; twice as many after each failure."""
 WAIT = 500
 """Milliseconds that a broker waits for new records."""
-
-_NO_REPLICA = -1
-"""The replica that asks; a replica id such as 0 would get the end of the log, not the end of what clients can read."""
+FETCHED = 1 << 22
+"""Bytes of records that are asked for at once."""
+MOST_STALLED = 10
+"""Answers in a row with which reading does not go on before the end."""
 _OUT_OF_RANGE = ErrorCode.OFFSET_OUT_OF_RANGE
-
-
-class Partition(NamedTuple):
-    """A partition of a topic."""
-
-    topic: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.topic} partition {self.number}"
-
-
-class Part(NamedTuple):
-    """Some records of a partition."""
-
-    records: bytes
-    end: int
-    """The offset that consumers can read up to now: the high watermark, or the last stable offset."""
-    aborted: list[AbortedTransaction]
-    is_out_of_range: bool
-    """True if the log does not have the offset: it was removed, or cut off."""
 
 
 class ReadFailedError(KipwireError):
     """A leader does not give the records of a partition."""
 
 
-class Brokers:
-    """Connections to the leaders of partitions. After an error of one partition the others can still be read."""
+class Part(NamedTuple):
+    """The answer of a leader about a partition."""
 
-    def __init__(self, settings: Settings, address: Address, *, committed: bool) -> None:
-        """Use any broker of a cluster to find the others.
+    records: bytes
+    end: int
+    """The offset that consumers can read up to now: the high watermark, or the last stable offset."""
+    aborted: Sequence[AbortedTransaction]
+    error_code: int = 0
 
-        Args:
-            settings: for the connections to them.
-            address: the address of the first.
-            committed: True to leave out transactions that are open or aborted.
-        """
-        self._settings = settings
-        self._address = address
-        self._isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        self._leaders: dict[Partition, Node] = {}
-        self._connections: dict[Address, Connection] = {}
-        self._failures: Counter[Partition] = Counter()
-        """Number of failures of each since it last succeeded."""
+    @property
+    def is_out_of_range(self) -> bool:
+        """True if the log does not have the offset: it was removed, or cut off."""
+        return self.error_code == _OUT_OF_RANGE
 
-    async def close(self) -> None:
-        """Close all connections."""
-        for connection in self._connections.values():
-            await connection.close()
 
-    async def partitions(self, topic: str, number: int | None) -> list[Partition]:
-        """List the partitions of a topic in their order, or one of them, and remember their leaders.
+async def fetch(
+    brokers: Brokers,
+    leader: Node,
+    asked: Iterable[tuple[Partition, int, int]],
+    size: int,
+    *,
+    wait: int = 0,
+    committed: bool = False,
+) -> dict[Partition, Part]:
+    """Fetch records of many partitions from their leader.
+
+    Args:
+        brokers: of the cluster.
+        leader: of all of them.
+        asked: partitions, offsets to begin at, and bytes.
+        size: bytes of all together; a batch that is larger comes alone, except from very old brokers.
+        wait: milliseconds to wait for new records.
+        committed: True to leave out transactions that are open or aborted.
+
+    Raises:
+        Failure: the leader cannot be asked.
+        KipwireError: it is too old, or its response is broken.
+    """
+    topics: dict[str, list[FetchPartition]] = {}
+    for (topic, number), offset, most in asked:
+        one = FetchPartition(partition=number, fetch_offset=offset, partition_max_bytes=most)
+        topics.setdefault(topic, []).append(one)
+    response = await brokers.ask(
+        leader,
+        FetchRequest(
+            max_wait_ms=wait,
+            min_bytes=1 if wait else 0,
+            max_bytes=size,
+            isolation_level=level_of(committed),
+            topics=[FetchTopic(topic=topic, partitions=some) for topic, some in topics.items()],
+        ),
+    )
+    return {
+        Partition(topic.topic, one.partition_index): Part(
+            bytes(one.records or b""),
+            one.last_stable_offset if committed else one.high_watermark,
+            one.aborted_transactions or [],
+            one.error_code,
+        )
+        for topic in response.responses
+        for one in topic.partitions
+    }
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Batches of a partition, as its leader has them."""
+
+    partition: Partition
+    offset: int
+    """The offset that was asked for; the first batch may begin before it."""
+    data: bytes = field(repr=False)
+    """The bytes of the batches; the last one may be cut off."""
+    next_offset: int
+    """The offset to go on from."""
+    lost: str = ""
+    """Why reading goes on somewhere else, if the log does not have the offset; there are no batches then."""
+    end: int | None = None
+    """The offset that reading ends before; None if it does not end."""
+    aborted: Sequence[AbortedTransaction] | None = field(default=None, repr=False)
+    """Aborted transactions, whose records are left out; None if all records are wanted."""
+    heads: list[Head] = field(default_factory=list, repr=False)
+    """The heads of whole batches."""
+
+    def records(self) -> Iterator[Record]:
+        """Decode the records from `offset` on, before `end`, without markers of transactions.
 
         Raises:
-            NotFound: there is no such topic or partition, or no leader.
-            Failure: no broker can be asked.
+            DecodeError: they are damaged.
+            MissingExtraError: the library of their codec is not installed.
         """
-        if number is not None:
-            self._leaders[Partition(topic, number)] = await self._find(Partition(topic, number))
-            return [Partition(topic, number)]
-        found = {
-            Partition(topic, index): node
-            for index, node in (await leaders(self._settings, self._address, topic)).items()
-        }
-        self._leaders |= found
-        return list(found)
+        batches = read_batches(self.data)
+        for batch in batches if self.aborted is None else read_committed(batches, self.aborted):
+            for record in () if batch.is_control else batch.records:
+                if record.offset >= self.offset and (self.end is None or record.offset < self.end):
+                    yield record
+
+
+class Reader:
+    """Reads partitions from their leaders. After an error of one partition the others can still be read."""
+
+    def __init__(
+        self, brokers: Brokers, leaders: Mapping[Partition, Node], patience: Patience, *, committed: bool
+    ) -> None:
+        """Begin with leaders that may have moved.
+
+        Args:
+            brokers: of the cluster.
+            leaders: of the partitions to read.
+            patience: for each partition, until it is read again.
+            committed: True to leave out transactions that are open or aborted.
+        """
+        self._brokers = brokers
+        self._leaders = dict(leaders)
+        self._patience = patience
+        self._committed = committed
+        self._failures: Counter[Partition] = Counter()
+        """Number of failures of each since it last succeeded."""
+        self._sizes: dict[Partition, int] = {}
+        """Bytes that are asked for, of partitions with larger batches than usual at very old brokers."""
 
     def where(self, partition: Partition) -> str:
-        """Format the address of the leader, or the first address while the leader is not known."""
-        return shown_address(self._leaders[partition].address if partition in self._leaders else self._address)
+        """Format the address of the leader."""
+        return shown_address(self._leaders[partition].address)
 
     async def offset(self, partition: Partition, timestamp: int) -> int:
         """Find the first offset of a timestamp or a later one, -1 if there is none; or of a `ListOffsetsTimestamp`.
 
         Raises:
-            ReadFailedError: the leader refuses it.
-            Failure: it cannot be asked, also not after some time.
+            ReadFailedError: the leader refuses it, or cannot be asked, also not after some time.
         """
-        asked = ListOffsetsPartition(partition_index=partition.number, timestamp=timestamp)
-        topics = [ListOffsetsTopic(name=partition.topic, partitions=[asked])]
-        request = ListOffsetsRequest(replica_id=_NO_REPLICA, isolation_level=self._isolation, topics=topics)
-        while True:
-            response: Any = await self._ask([partition], request)
-            answer = None if response is None else _of(partition, response.topics, "name")
-            if answer is not None and not answer.error_code:
-                self._failures.pop(partition, None)
-                return int(answer.offset)
-            if answer is not None:
-                self._on_refusal(partition, answer.error_code)
-            await self._pause([partition])
+        leader = {partition: self._leaders[partition]}
+        found = await find_offsets(self._brokers, leader, timestamp, committed=self._committed, patience=self._patience)
+        if partition in found:
+            return found[partition]
+        raise self._error(partition, found.problems[0].reason if found.problems else "the leader returned nothing")
+
+    async def read(
+        self, offsets: Mapping[Partition, int], ends: Mapping[Partition, int] | None = None
+    ) -> AsyncIterator[Batches]:
+        """Read from offsets on, as leaders answer.
+
+        Args:
+            offsets: the start of reading in each partition.
+            ends: the offsets to end before; None to go on with what is added, without end.
+
+        Raises:
+            ReadFailedError: a leader refuses the request, or what it returns leads nowhere.
+            Failure: a leader cannot be reached, also after some time.
+        """
+        reached = {at: offset for at, offset in offsets.items() if ends is None or offset < ends[at]}
+        stalled: Counter[Partition] = Counter()
+        while reached:
+            for partition, part in (await self.fetch(reached, self._most(reached))).items():
+                end, before = None if ends is None else ends[partition], reached[partition]
+                if not part.records and not part.is_out_of_range:
+                    if end is not None and part.end >= end:  # compaction has left nothing up to there
+                        del reached[partition]
+                        continue
+                else:
+                    found = await self._batches(partition, before, part, end)
+                    reached[partition] = found.next_offset
+                    yield found
+                if end is None:
+                    continue
+                stalled[partition] = 0 if reached[partition] != before else stalled[partition] + 1
+                if stalled[partition] == MOST_STALLED:
+                    what = f"the leader returned no batches from offset {before} on, but the end is {end}"
+                    raise self._error(partition, what)
+                if reached[partition] >= end:
+                    del reached[partition]
 
     async def fetch(self, offsets: Mapping[Partition, int], size: int) -> dict[Partition, Part]:
         """Fetch from offsets on, for the partitions whose leaders answer now; each leader is asked once.
 
         Args:
             offsets: the start of reading in each partition.
-            size: bytes of records from a leader; a batch that is larger comes alone, except from very old brokers.
+            size: bytes of records from a leader.
 
         Raises:
             ReadFailedError: a leader refuses the request.
             Failure: a leader cannot be reached, also after some time.
         """
-        by_leader: dict[Address, list[Partition]] = {}
+        by_leader: dict[Node, list[Partition]] = {}
         for partition in offsets:
-            try:
-                by_leader.setdefault((await self._leader(partition)).address, []).append(partition)
-            except (Failure, NotFound) as error:
-                self._on_failure([partition], error)
+            by_leader.setdefault(self._leaders[partition], []).append(partition)
+        answers = [self._ask(leader, group, offsets, size) for leader, group in by_leader.items()]
         found: dict[Partition, Part] = {}
-        groups = list(by_leader.values())
-        asked = [self._ask(group, self._fetch_request(group, offsets, size)) for group in groups]
-        for group, response in zip(groups, await asyncio.gather(*asked), strict=True):
-            if response is None:
+        for group, parts in zip(by_leader.values(), await asyncio.gather(*answers), strict=True):
+            if parts is None:
                 continue
             for partition in group:
-                answer = _of(partition, response.responses, "topic")
-                if answer.error_code not in (0, _OUT_OF_RANGE):
-                    self._on_refusal(partition, answer.error_code)
+                part = parts.get(partition)
+                if part is None:
+                    raise self._error(partition, "the leader returned nothing for it")
+                if part.error_code and not part.is_out_of_range:
+                    error = self._error(partition, f"the leader returned {ErrorCode.text(part.error_code)}")
+                    if not may_pass(part.error_code):
+                        raise error
+                    self._fail([partition], error)
                     continue
                 self._failures.pop(partition, None)
-                found[partition] = self._part(answer)
+                found[partition] = part
         await self._pause(partition for partition in offsets if partition not in found)
         return found
 
-    def _fetch_request(self, group: list[Partition], offsets: Mapping[Partition, int], size: int) -> FetchRequest:
-        topics: dict[str, FetchTopic] = {}
-        for topic, number in group:
-            asked = FetchPartition(
-                partition=number, fetch_offset=offsets[Partition(topic, number)], partition_max_bytes=size
-            )
-            topics.setdefault(topic, FetchTopic(topic=topic, partitions=[])).partitions.append(asked)
-        return FetchRequest(
-            max_wait_ms=WAIT,
-            min_bytes=1,
-            max_bytes=size,
-            isolation_level=self._isolation,
-            topics=list(topics.values()),
-        )
+    def _most(self, partitions: Iterable[Partition]) -> int:
+        return max(self._sizes.get(partition, FETCHED) for partition in partitions)
 
-    def _part(self, answer: Any) -> Part:
-        is_committed = self._isolation == IsolationLevel.READ_COMMITTED
-        end = answer.last_stable_offset if is_committed else answer.high_watermark
-        records = bytes(answer.records or b"")
-        return Part(records, end, answer.aborted_transactions or [], answer.error_code == _OUT_OF_RANGE)
-
-    async def _ask(self, group: list[Partition], request: Any) -> Any:
-        """Send a request to the leader of partitions; None if it failed, which counts for each of them."""
-        node = None
+    async def _ask(
+        self, leader: Node, group: list[Partition], offsets: Mapping[Partition, int], size: int
+    ) -> dict[Partition, Part] | None:
+        """Fetch from a leader; None if it failed, which counts for each of its partitions."""
+        asked = [(partition, offsets[partition], size) for partition in group]
         try:
-            node = await self._leader(group[0])
-            connection = self._connections.get(node.address)
-            if connection is None:
-                connection = self._connections[node.address] = await self._settings.connect(node.address)
-            return await connection.request(request)
+            return await fetch(self._brokers, leader, asked, size, wait=WAIT, committed=self._committed)
         except (AuthenticationFailure, TlsFailure):
             raise
-        except (Failure, NotFound) as error:
-            broken = None if node is None else self._connections.pop(node.address, None)
-            if broken is not None:
-                await broken.close()
-            self._on_failure(group, error)
+        except Failure as failure:
+            self._fail(group, failure)
             return None
 
-    async def _leader(self, partition: Partition) -> Node:
-        if partition not in self._leaders:
-            self._leaders[partition] = await self._find(partition)
-        return self._leaders[partition]
-
-    async def _find(self, partition: Partition) -> Node:
-        """Ask the first broker for a leader, and the others that are known if it is gone."""
-        target = Target("leader", *partition)
-        for address in [*(set(self._connections) - {self._address}), self._address]:
-            try:
-                return (await find(self._settings, address, target))[0]
-            except Failure:
-                if address == self._address:
-                    raise
-        raise AssertionError
-
-    def _on_refusal(self, partition: Partition, code: int) -> None:
-        error = ReadFailedError(f"{self.where(partition)}: the leader of {partition} returned {ErrorCode.text(code)}")
-        known = ErrorCode.find(code)
-        if known is None or not known.retriable:
-            raise error
-        self._on_failure([partition], error)
-
-    def _on_failure(self, group: Iterable[Partition], error: KipwireError) -> None:
-        """Count a failure of partitions, whose leaders are looked for again; the last one is raised."""
+    def _fail(self, group: Iterable[Partition], error: KipwireError) -> None:
+        """Count a failure of partitions; the last one is raised."""
         for partition in group:
-            self._leaders.pop(partition, None)
             self._failures[partition] += 1
-            if self._failures[partition] >= ATTEMPTS:
+            if self._failures[partition] >= self._patience.attempts:
                 raise error
 
     async def _pause(self, partitions: Iterable[Partition]) -> None:
-        most = max((self._failures[partition] for partition in partitions), default=0)
-        if most:
-            await asyncio.sleep(PAUSE * 2 ** (most - 1))
+        """Wait because of partitions that failed, and look for their leaders again."""
+        failed = [partition for partition in partitions if self._failures[partition]]
+        if failed:
+            most = max(self._failures[partition] for partition in failed)
+            await asyncio.sleep(list(self._patience.pauses())[most - 1] or 0)
+            self._brokers.begin()
+            self._leaders |= await renewed(self._brokers, failed)
+
+    async def _batches(self, partition: Partition, offset: int, part: Part, end: int | None) -> Batches:
+        """Find the whole batches of a part, and the offset to go on from."""
+        aborted = part.aborted if self._committed else None
+        if part.is_out_of_range:
+            return await self._in_range(partition, offset, end)
+        heads = list(_heads(part.records))
+        if heads:
+            after = max([offset, *(head.last_offset + 1 for head in heads)])
+            return Batches(partition, offset, part.records, after, "", end, aborted, heads)
+        head = head_of(part.records[:RECORDS], 0)
+        size = self._sizes.get(partition, FETCHED)
+        if head is None or head.end <= len(part.records) or size >= MAX_BATCH_SIZE:
+            raise self._error(partition, f"no batch follows offset {offset - 1}, so the rest of it cannot be read")
+        self._sizes[partition] = min(max(2 * size, head.size), MAX_BATCH_SIZE)
+        return Batches(partition, offset, b"", offset, "", end, aborted)
+
+    async def _in_range(self, partition: Partition, offset: int, end: int | None) -> Batches:
+        """Find the next offset that there is, where one was removed or cut off."""
+        first = await self.offset(partition, ListOffsetsTimestamp.EARLIEST)
+        if offset < first:
+            return Batches(partition, offset, b"", first, f"offsets {offset} to {first - 1} were removed", end)
+        last = await self.offset(partition, ListOffsetsTimestamp.LATEST)
+        if offset <= last:  # it is there by now
+            await asyncio.sleep(self._patience.pause)
+            return Batches(partition, offset, b"", offset, "", end)
+        return Batches(partition, offset, b"", last, f"was cut off: its next offset is {last}", end)
+
+    def _error(self, partition: Partition, reason: str) -> ReadFailedError:
+        return ReadFailedError(f"{self.where(partition)}: {partition}: {reason}")
 
 
-def _of(partition: Partition, topics: Iterable[Any], name: str) -> Any:
-    """Find the answer about a partition.
-
-    Raises:
-        ReadFailedError: there is none.
-    """
-    for topic in topics:
-        for answer in topic.partitions if getattr(topic, name) == partition.topic else ():
-            if answer.partition_index == partition.number:
-                return answer
-    raise ReadFailedError(f"the leader of {partition} returned nothing for it")
+def _heads(records: bytes) -> Iterator[Head]:
+    """Read the heads of the whole batches of a part, one after the other by their lengths."""
+    at = 0
+    while (head := head_of(records[at : at + RECORDS], at)) is not None and head.end <= len(records):
+        yield head
+        at = head.end

@@ -21,16 +21,17 @@ from kafka_messages.describe_share_group_offsets_request.v1 import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
 )
-from kafka_messages.enums import ApiKey, ErrorCode
+from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
 from kafka_messages.list_groups_request.v5 import ListGroupsRequest
 from kafka_messages.offset_fetch_request import v7, v9
 from kafka_messages.share_group_describe_request.v1 import ShareGroupDescribeRequest
 from kafka_messages.streams_group_describe_request.v1 import StreamsGroupDescribeRequest
 from kipwire.aio import Failure
-from kipwire.cluster.cluster import Cluster, make_problem
-from kipwire.cluster.finding import Node
-from kipwire.cluster.model import Described, Group, Kind, LagQuery, Listed, Member, Place, Problem
+from kipwire.cluster.brokers import Brokers, Node, problem_of
+from kipwire.cluster.finding import coordinator
+from kipwire.cluster.model import Group, Kind, Member, Problem
 from kipwire.model.errors import DecodeError, KipwireError
+from kipwire.records.names import Partition
 
 AT_ONCE = 50
 """Groups that are asked about in one request, so that no response is larger than brokers like."""
@@ -45,9 +46,27 @@ _ELSEWHERE: Any = object()
 _ASSIGNMENT = "ConsumerProtocolAssignment"
 _VERSION_BYTES = 2
 
-Offsets = dict[Place, int]
+Offsets = dict[Partition, int]
 Committed = tuple[Offsets, Offsets]
 """Offsets; and, of share groups, lags."""
+
+
+class Listed(NamedTuple):
+    """A group, as its coordinator lists it."""
+
+    name: str
+    kind: Kind
+    state: str
+    """Empty where the broker is too old to say."""
+    coordinator: Node
+
+
+class Described(NamedTuple):
+    """A group, as its coordinator describes it."""
+
+    state: str
+    members: tuple[Member, ...] | None
+    """None if they are not known."""
 
 
 class Found(NamedTuple):
@@ -60,27 +79,28 @@ class Found(NamedTuple):
     problems: list[Problem]
 
 
-async def find_groups(cluster: Cluster, nodes: Sequence[Node], query: LagQuery) -> Found:
+async def find_groups(brokers: Brokers, nodes: Iterable[Node], patterns: Sequence[str], topics: Sequence[str]) -> Found:
     """Find the groups of all brokers.
 
     Args:
-        cluster: its connections.
-        nodes: its brokers.
-        query: which groups and topics.
+        brokers: of the cluster.
+        nodes: all of them.
+        patterns: of names, of which one must fit; none: all groups.
+        topics: patterns of the topics whose offsets and readers are wanted.
     """
     problems: list[Problem] = []
     found: dict[str, list[Listed]] = {}
-    for listed in await asyncio.gather(*[_list_groups(cluster, node, problems) for node in nodes]):
+    for listed in await asyncio.gather(*[_list_groups(brokers, node, problems) for node in nodes]):
         for group in listed:
             found.setdefault(group.name, []).append(group)
     names = sorted(found)
     groups = await asyncio.gather(
-        *[_of_coordinator(cluster, found[name]) for name in names if matches_any(name, query.groups)]
+        *[_of_coordinator(brokers, found[name]) for name in names if matches_any(name, patterns)]
     )
     described, committed = await asyncio.gather(
-        _of_all(cluster, groups, _describe, problems), _of_all(cluster, groups, _fetch_offsets, problems)
+        _of_all(brokers, groups, _describe, problems), _of_all(brokers, groups, _fetch_offsets, problems)
     )
-    return Found(names, list(_groups(groups, described, committed, query.topics)), problems)
+    return Found(names, list(_groups(groups, described, committed, topics)), problems)
 
 
 def _groups(
@@ -92,18 +112,20 @@ def _groups(
     for one in listed:
         state, members = described.get(one.name, Described(one.state, None))
         if members is not None and topics:
-            members = tuple(member._replace(places=_filter_places(member.places, topics)) for member in members)
+            members = tuple(
+                member._replace(partitions=_filter_partitions(member.partitions, topics)) for member in members
+            )
         offsets, lags = (_of_topics(part, topics) for part in committed.get(one.name, ({}, {})))
-        if not topics or offsets or any(member.places for member in members or ()):
+        if not topics or offsets or any(member.partitions for member in members or ()):
             yield Group(one.name, one.kind, state or one.state, members, offsets, lags)
 
 
-def _filter_places(places: Iterable[Place], patterns: Sequence[str]) -> frozenset[Place]:
-    return frozenset(place for place in places if matches_any(place.topic, patterns))
+def _filter_partitions(partitions: Iterable[Partition], patterns: Sequence[str]) -> frozenset[Partition]:
+    return frozenset(partition for partition in partitions if matches_any(partition.topic, patterns))
 
 
 def _of_topics(offsets: Offsets, patterns: Sequence[str]) -> Offsets:
-    return {place: offset for place, offset in offsets.items() if matches_any(place.topic, patterns)}
+    return {partition: offset for partition, offset in offsets.items() if matches_any(partition.topic, patterns)}
 
 
 def matches_any(name: str, patterns: Sequence[str]) -> bool:
@@ -111,17 +133,17 @@ def matches_any(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) -> list[Listed]:
+async def _list_groups(brokers: Brokers, node: Node, problems: list[Problem]) -> list[Listed]:
     """List the groups that a broker coordinates."""
     try:
-        response = await cluster.ask(node, ListGroupsRequest())
+        response = await brokers.ask(node, ListGroupsRequest())
     except Failure:
-        return []  # the cluster keeps it
+        return []  # `brokers` keeps it
     except KipwireError as error:
         problems.append(Problem(str(node), str(error)))
         return []
     if response.error_code:
-        problems.append(make_problem(str(node), "the broker", response.error_code))
+        problems.append(problem_of(str(node), "the broker", response.error_code))
     listed = []
     for one in response.groups:
         kind = _kind(one.group_type, one.protocol_type)
@@ -130,12 +152,12 @@ async def _list_groups(cluster: Cluster, node: Node, problems: list[Problem]) ->
     return listed
 
 
-async def _of_coordinator(cluster: Cluster, listed: Sequence[Listed]) -> Listed:
+async def _of_coordinator(brokers: Brokers, listed: Sequence[Listed]) -> Listed:
     """Choose the entry of the coordinator from the entries of a group in the lists of brokers."""
     if len(listed) == 1:
         return listed[0]
     try:
-        node = await cluster.coordinator(listed[0].coordinator, listed[0].name)
+        node = await coordinator(brokers, CoordinatorType.GROUP, listed[0].name, listed[0].coordinator)
     except KipwireError:
         return listed[0]  # which says by its answers if it is none
     return next((one for one in listed if one.coordinator == node), listed[0]._replace(coordinator=node))
@@ -149,10 +171,10 @@ def _kind(group_type: str, protocol_type: str) -> Kind | None:
     return Kind(name)
 
 
-Ask = Callable[[Cluster, Node, Kind, list[str], list[Problem]], AsyncIterator[tuple[str, Any]]]
+Ask = Callable[[Brokers, Node, Kind, list[str], list[Problem]], AsyncIterator[tuple[str, Any]]]
 
 
-async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems: list[Problem]) -> dict[str, Any]:
+async def _of_all(brokers: Brokers, groups: Iterable[Listed], ask: Ask, problems: list[Problem]) -> dict[str, Any]:
     """Ask the coordinators about groups; return their answers by name."""
     by_name = {group.name: group for group in groups}
     answers: dict[str, Any] = {}
@@ -161,13 +183,13 @@ async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems
         """Ask about some groups; return those that are coordinated elsewhere."""
         elsewhere = []
         try:
-            async for name, value in ask(cluster, node, kind, names, problems):
+            async for name, value in ask(brokers, node, kind, names, problems):
                 if value is not _ELSEWHERE:
                     answers[name] = value
                 elif name in by_name:
                     elsewhere.append(name)
         except Failure:
-            pass  # the cluster keeps it
+            pass  # `brokers` keeps it
         except KipwireError as error:
             problems.extend(Problem(f"group {name}", str(error)) for name in names)
         return elsewhere
@@ -185,7 +207,7 @@ async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems
 
     async def moved(group: Listed) -> Listed | None:
         try:
-            node = await cluster.coordinator(group.coordinator, group.name)
+            node = await coordinator(brokers, CoordinatorType.GROUP, group.name, group.coordinator)
         except KipwireError as error:
             problems.append(Problem(f"group {group.name}", str(error), may_pass=True))
             return None
@@ -193,12 +215,12 @@ async def _of_all(cluster: Cluster, groups: Iterable[Listed], ask: Ask, problems
 
     found = await asyncio.gather(*[moved(by_name[name]) for name in await each(by_name.values())])
     still = await each([group for group in found if group is not None])
-    problems += [make_problem(f"group {name}", "the coordinator", ErrorCode.NOT_COORDINATOR) for name in still]
+    problems += [problem_of(f"group {name}", "the coordinator", ErrorCode.NOT_COORDINATOR) for name in still]
     return answers
 
 
 async def _describe(
-    cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
+    brokers: Brokers, node: Node, kind: Kind, names: list[str], problems: list[Problem]
 ) -> AsyncIterator[tuple[str, Described]]:
     """Fetch the state and members of groups from their coordinator."""
     request: Any
@@ -211,14 +233,14 @@ async def _describe(
             request = StreamsGroupDescribeRequest(group_ids=names)
         case Kind.SHARE:
             request = ShareGroupDescribeRequest(group_ids=names)
-    response: Any = await cluster.ask(node, request)
+    response: Any = await brokers.ask(node, request)
     for one in response.groups:
         if one.error_code in _GONE:
             yield one.group_id, Described("Dead", ())
         elif one.error_code == ErrorCode.NOT_COORDINATOR:
             yield one.group_id, _ELSEWHERE
         elif one.error_code:
-            problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
+            problems.append(problem_of(f"group {one.group_id}", "the coordinator", one.error_code))
         else:
             yield one.group_id, Described(one.group_state, tuple(members_of(kind, one)))
 
@@ -229,28 +251,28 @@ def members_of(kind: Kind, group: Any) -> Iterator[Member]:
     if kind is Kind.STREAMS and group.topology is not None:
         subtopologies = {one.subtopology_id: one for one in group.topology.subtopologies or ()}
     for one in group.members:
-        places: Iterable[Place]
+        partitions: Iterable[Partition]
         match kind:
             case Kind.CLASSIC:
-                places = parse_assignment(one.member_assignment)
+                partitions = parse_assignment(one.member_assignment)
             case Kind.STREAMS:
-                places = _of_tasks(one.assignment.active_tasks, subtopologies)
+                partitions = _of_tasks(one.assignment.active_tasks, subtopologies)
             case _:
                 topics = one.assignment.topic_partitions
-                places = (Place(topic.topic_name, number) for topic in topics for number in topic.partitions)
-        yield Member(one.member_id, one.client_id, one.client_host.removeprefix("/"), frozenset(places))
+                partitions = (Partition(topic.topic_name, number) for topic in topics for number in topic.partitions)
+        yield Member(one.member_id, one.client_id, one.client_host.removeprefix("/"), frozenset(partitions))
 
 
-def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterator[Place]:
+def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterator[Partition]:
     """Find the partitions that tasks of Kafka Streams read, by their numbers, in all topics of their subtopologies."""
     for task in tasks:
         of_task = subtopologies.get(task.subtopology_id)
         if of_task is not None:
             topics = [*of_task.source_topics, *(one.name for one in of_task.repartition_source_topics)]
-            yield from (Place(topic, number) for topic in topics for number in task.partitions)
+            yield from (Partition(topic, number) for topic in topics for number in task.partitions)
 
 
-def parse_assignment(data: bytes) -> frozenset[Place]:
+def parse_assignment(data: bytes) -> frozenset[Partition]:
     """Decode the partitions that the leader of a classic group has assigned to a member; none in other bytes."""
     if len(data) < _VERSION_BYTES:
         return frozenset()
@@ -259,34 +281,34 @@ def parse_assignment(data: bytes) -> frozenset[Place]:
         found: Any = REGISTRY.message(_ASSIGNMENT, version).decode(data[_VERSION_BYTES:])
     except DecodeError:  # of a client that has a form of its own
         return frozenset()
-    return frozenset(Place(one.topic, number) for one in found.assigned_partitions for number in one.partitions)
+    return frozenset(Partition(one.topic, number) for one in found.assigned_partitions for number in one.partitions)
 
 
 async def _fetch_offsets(
-    cluster: Cluster, node: Node, kind: Kind, names: list[str], problems: list[Problem]
+    brokers: Brokers, node: Node, kind: Kind, names: list[str], problems: list[Problem]
 ) -> AsyncIterator[tuple[str, Committed]]:
     """Fetch the committed offsets of groups, for all topics that the client may see."""
     if kind is Kind.SHARE:
-        async for found in _fetch_share_offsets(cluster, node, names, problems):
+        async for found in _fetch_share_offsets(brokers, node, names, problems):
             yield found
-    elif _WITH_SEVERAL_GROUPS in await cluster.versions(node, ApiKey.OFFSET_FETCH):
+    elif _WITH_SEVERAL_GROUPS in await brokers.versions(node, ApiKey.OFFSET_FETCH):
         groups = [v9.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
-        several = await cluster.ask(node, v9.OffsetFetchRequest(groups=groups))
+        several = await brokers.ask(node, v9.OffsetFetchRequest(groups=groups))
         for one in several.groups:
             if one.error_code == ErrorCode.NOT_COORDINATOR:
                 yield one.group_id, _ELSEWHERE
                 continue
             if one.error_code not in (0, *_GONE):
-                problems.append(make_problem(f"group {one.group_id}", "the coordinator", one.error_code))
+                problems.append(problem_of(f"group {one.group_id}", "the coordinator", one.error_code))
             yield one.group_id, (_offsets(one.group_id, one.topics, problems), {})
     else:
-        requests = [cluster.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
+        requests = [brokers.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
         for name, answer in zip(names, await asyncio.gather(*requests), strict=True):
             if answer.error_code == ErrorCode.NOT_COORDINATOR:
                 yield name, _ELSEWHERE
                 continue
             if answer.error_code not in (0, *_GONE):
-                problems.append(make_problem(f"group {name}", "the coordinator", answer.error_code))
+                problems.append(problem_of(f"group {name}", "the coordinator", answer.error_code))
             yield name, (_offsets(name, answer.topics, problems), {})
 
 
@@ -294,33 +316,35 @@ def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> Offs
     found = {}
     for topic in topics:
         for one in topic.partitions:
-            place = Place(topic.name, one.partition_index)
+            partition = Partition(topic.name, one.partition_index)
             if one.error_code:
-                problems.append(make_problem(f"group {group}, {place}", "the coordinator", one.error_code))
+                problems.append(problem_of(f"group {group}, {partition}", "the coordinator", one.error_code))
             elif one.committed_offset >= 0:
-                found[place] = one.committed_offset
+                found[partition] = one.committed_offset
     return found
 
 
 async def _fetch_share_offsets(
-    cluster: Cluster, node: Node, names: list[str], problems: list[Problem]
+    brokers: Brokers, node: Node, names: list[str], problems: list[Problem]
 ) -> AsyncIterator[tuple[str, Committed]]:
     groups = [DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None) for name in names]
-    response = await cluster.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
+    response = await brokers.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
     for group in response.groups:
         if group.error_code == ErrorCode.NOT_COORDINATOR:
             yield group.group_id, _ELSEWHERE
             continue
         if group.error_code not in (0, *_GONE):
-            problems.append(make_problem(f"group {group.group_id}", "the coordinator", group.error_code))
+            problems.append(problem_of(f"group {group.group_id}", "the coordinator", group.error_code))
         offsets, lags = {}, {}
         for topic in group.topics:
             for one in topic.partitions:
-                place = Place(topic.topic_name, one.partition_index)
+                partition = Partition(topic.topic_name, one.partition_index)
                 if one.error_code:
-                    problems.append(make_problem(f"group {group.group_id}, {place}", "the coordinator", one.error_code))
+                    problems.append(
+                        problem_of(f"group {group.group_id}, {partition}", "the coordinator", one.error_code)
+                    )
                 elif one.start_offset >= 0:
-                    offsets[place] = one.start_offset
+                    offsets[partition] = one.start_offset
                     if one.lag >= 0:
-                        lags[place] = one.lag
+                        lags[partition] = one.lag
         yield group.group_id, (offsets, lags)

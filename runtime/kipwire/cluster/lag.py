@@ -1,6 +1,6 @@
-"""Computes lag, faults and stalled groups from looks, without I/O.
+"""Lag, faults and stalled groups: `look` asks a cluster, and all else is computed from looks, without I/O.
 
-Everything is computed from looks, which `looking` makes, so it can be tested with numbers. Unknown is None all the way:
+So it can be tested with numbers. Unknown is None all the way:
 a lag is only known if both ends are, and no total counts what is not known. Whether a group stands still takes two
 looks; where a look has problems, what it lacks stays as it stood before, so that one failed request does not make a
 group look alive or stalled.
@@ -8,12 +8,91 @@ group look alive or stalled.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from kipwire.cluster.model import First, Group, Kind, Look, Member, Place
+from kipwire.cluster.model import First, Group, Kind, Look, Member
+from kipwire.records.names import Partition
+
+if TYPE_CHECKING:  # jobs compute lag without what talks to brokers
+    from kipwire.cluster.cluster import Cluster
+    from kipwire.cluster.remembered import Memory
 
 _MS = 1000
+
+
+async def look(
+    cluster: Cluster,
+    groups: Sequence[str] = (),
+    topics: Sequence[str] = (),
+    *,
+    committed: bool = False,
+    seconds: bool = True,
+    memory: Memory | None = None,
+) -> Look:
+    """Look at the groups of a cluster; again where something may pass, as often as the patience of the cluster says.
+
+    Args:
+        cluster: its brokers.
+        groups: patterns of names, such as `billing*`, of which one must fit; none: all groups.
+        topics: the same for topics.
+        committed: whether partitions end where the first open transaction begins, as for consumers of committed
+            records.
+        seconds: whether to look for the times of records.
+        memory: of the looks before, for one of many.
+
+    Raises:
+        KipwireError: no broker answers.
+    """
+
+    async def once() -> Look:
+        return await _look(cluster.once, groups, topics, committed, seconds, memory)
+
+    return await cluster.patience.repeat(once, lambda found: any(problem.may_pass for problem in found.problems))
+
+
+async def _look(
+    cluster: Cluster,
+    patterns: Sequence[str],
+    topics: Sequence[str],
+    committed: bool,
+    seconds: bool,
+    memory: Memory | None,
+) -> Look:
+    """Ask for offsets before ends, so that no group seems ahead of what it has read."""
+    names, groups, problems = await cluster.groups(patterns, topics)
+    leaders = await cluster.leaders(*{partition for group in groups for partition in _partitions(group)})
+    starts, ends = await cluster.ranges(leaders, committed=committed)
+    now = time.time()
+    behind = _behind(groups, ends) if seconds else {}
+    firsts, more = await cluster.first_records(behind, leaders, starts, ends, memory)
+    return Look(
+        now,
+        tuple(names),
+        tuple(groups),
+        starts,
+        ends,
+        frozenset(leaders.gone),
+        firsts,
+        tuple(dict.fromkeys((*cluster.problems, *problems, *leaders.problems, *ends.problems, *more))),
+    )
+
+
+def _partitions(group: Group) -> set[Partition]:
+    """Collect the partitions that a group has offsets of, or reads."""
+    return set(group.offsets).union(*(member.partitions for member in group.members or ()))
+
+
+def _behind(groups: Iterable[Group], ends: Mapping[Partition, int]) -> dict[Partition, set[int]]:
+    """Find the committed offsets that are behind the ends of their partitions, each once."""
+    found: dict[Partition, set[int]] = {}
+    for group in groups:
+        if group.kind is not Kind.SHARE:
+            for partition, offset in group.offsets.items():
+                if offset < ends.get(partition, 0):
+                    found.setdefault(partition, set()).add(offset)
+    return found
 
 
 class Row(NamedTuple):
@@ -21,7 +100,7 @@ class Row(NamedTuple):
 
     group: str
     kind: Kind
-    place: Place
+    partition: Partition
     offset: int | None
     """The next record to read; None if none was committed."""
     start: int | None
@@ -70,20 +149,20 @@ def largest_first(rows: Iterable[Row]) -> list[Row]:
 
 def _rows(look: Look, group: Group) -> Iterator[Row]:
     name, kind, offsets, members = group.name, group.kind, group.offsets, group.members
-    readers: dict[Place, list[Member]] = {}
+    readers: dict[Partition, list[Member]] = {}
     for member in members or ():
-        for place in member.places:
-            readers.setdefault(place, []).append(member)
-    for place in sorted({*offsets, *readers} if readers else offsets):
-        offset, end = offsets.get(place), look.ends.get(place)
+        for partition in member.partitions:
+            readers.setdefault(partition, []).append(member)
+    for partition in sorted({*offsets, *readers} if readers else offsets):
+        offset, end = offsets.get(partition), look.ends.get(partition)
         lag = None if offset is None or end is None else max(end - offset, 0)
         seconds = None
         if kind is Kind.SHARE:
-            lag = lag if offset is None else group.lags.get(place, lag)
+            lag = lag if offset is None else group.lags.get(partition, lag)
         elif lag is not None:
-            seconds = age(lag, look.firsts.get(place, {}).get(offset or 0), look.time) if lag else 0.0
-        reading = None if members is None else tuple(readers.get(place, ())) if readers else ()
-        yield Row(name, kind, place, offset, look.starts.get(place), end, lag, seconds, reading)
+            seconds = age(lag, look.firsts.get(partition, {}).get(offset or 0), look.time) if lag else 0.0
+        reading = None if members is None else tuple(readers.get(partition, ())) if readers else ()
+        yield Row(name, kind, partition, offset, look.starts.get(partition), end, lag, seconds, reading)
 
 
 def age(lag: int, first: First | None, now: float) -> float | None:
@@ -102,7 +181,7 @@ class Count(NamedTuple):
     partitions: int
 
 
-def count(rows: Iterable[tuple[str, Place]]) -> Count:
+def count(rows: Iterable[tuple[str, Partition]]) -> Count:
     """Count groups and partitions.
 
     Args:
@@ -154,14 +233,14 @@ class Stalled(NamedTuple):
     """Number of offsets by which the partition has grown since; None if it is not known."""
 
 
-Stands = Mapping[tuple[str, Place], Stand]
+Stands = Mapping[tuple[str, Partition], Stand]
 
 
 def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> Stands:
     """Find the offsets of groups, and since when they have not moved.
 
     Args:
-        look: it. Where it has problems, what it lacks stands as it stood before.
+        look: the current one; offsets that it could not read keep their earlier stand.
         rows: that follow from it.
         before: what followed from the look before; None for the first one.
     """
@@ -169,7 +248,7 @@ def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> 
     for row in rows:
         if row.offset is None or row.kind is Kind.SHARE:
             continue
-        key = row.group, row.place
+        key = row.group, row.partition
         last = None if before is None else before.get(key)
         if last is None or last.offset != row.offset:
             last = Stand(row.offset, look.time, None if before is None else row.end)
@@ -191,7 +270,7 @@ def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float)
     """
     found = []
     for row in rows:
-        stand = stands.get((row.group, row.place))
+        stand = stands.get((row.group, row.partition))
         if stand is None or not row.is_unread or row.end is None or time - stand.since < least:
             continue
         grown = None if stand.end_then is None else row.end - stand.end_then
@@ -210,7 +289,7 @@ def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Tot
     """
 
     def those(chosen: Iterable[Row]) -> Count:
-        return count((row.group, row.place) for row in chosen)
+        return count((row.group, row.partition) for row in chosen)
 
     return Totals(
         groups=len(look.groups),
@@ -222,6 +301,6 @@ def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Tot
         without_reader=those(row for row in rows if row.has_no_reader),
         removed=those(row for row in rows if row.removed),
         ahead=those(row for row in rows if row.ahead),
-        gone=those(row for row in rows if row.place in look.gone),
+        gone=those(row for row in rows if row.partition in look.gone),
         stalled=None if stalled is None else those(one.row for one in stalled),
     )

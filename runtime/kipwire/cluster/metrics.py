@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kipwire.cluster.lag import Row, Stalled
-from kipwire.cluster.model import Kind, Look, Place
+from kipwire.cluster.model import Kind, Look
+from kipwire.records.names import Partition
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
 _NAME = ("group",)
@@ -78,29 +79,29 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
         rows: that follow from it, in the order in which they are written.
         stalled: who stands still.
     """
-    places: dict[Place, str] = {}
+    partitions: dict[Partition, str] = {}
     """The labels of partitions, each made once for many rows."""
 
-    def of_place(place: Place) -> str:
-        if (found := places.get(place)) is None:
-            places[place] = found = pairs_text(_PLACE, (place.topic, str(place.partition)))
+    def of_partition(partition: Partition) -> str:
+        if (found := partitions.get(partition)) is None:
+            partitions[partition] = found = pairs_text(_PLACE, (partition.topic, str(partition.number)))
         return found
 
     names = {group.name: pairs_text(_NAME, (group.name,)) for group in look.groups}
     of_groups: list[tuple[str, Row]] = []
     of_shares: list[tuple[str, Row]] = []
     for row in rows:
-        pairs = f"{names[row.group]},{of_place(row.place)}"
+        pairs = f"{names[row.group]},{of_partition(row.partition)}"
         (of_shares if row.kind is Kind.SHARE else of_groups).append((pairs, row))
-    of_stalled = [(f"{names[one.row.group]},{of_place(one.row.place)}", one.seconds) for one in stalled]
+    of_stalled = [(f"{names[one.row.group]},{of_partition(one.row.partition)}", one.seconds) for one in stalled]
     of_members = [(names[one.name], None if one.members is None else len(one.members)) for one in look.groups]
     lines = [
         *_lines(OFFSET, ((pairs, row.offset) for pairs, row in of_groups)),
         *_lines(LAG, ((pairs, row.lag) for pairs, row in of_groups)),
         *_lines(LAG_SECONDS, ((pairs, row.seconds) for pairs, row in of_groups)),
         *_lines(STALLED, of_stalled),
-        *_lines(END, ((of_place(place), end) for place, end in sorted(look.ends.items()))),
-        *_lines(START, ((of_place(place), start) for place, start in sorted(look.starts.items()))),
+        *_lines(END, ((of_partition(partition), end) for partition, end in sorted(look.ends.items()))),
+        *_lines(START, ((of_partition(partition), start) for partition, start in sorted(look.starts.items()))),
         *_lines(MEMBERS, of_members),
         *_lines(SHARE_START, ((pairs, row.offset) for pairs, row in of_shares)),
         *_lines(SHARE_LAG, ((pairs, row.lag) for pairs, row in of_shares)),

@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:  # what follows from looks is imported without what talks to brokers
-    from kipwire.cluster.finding import Node
-
-
-class Place(NamedTuple):
-    """A partition."""
-
-    topic: str
-    partition: int
-
-    def __str__(self) -> str:
-        return f"{self.topic}/{self.partition}"
+from kipwire.records.names import Partition
 
 
 class Kind(StrEnum):
@@ -39,26 +28,8 @@ class Member(NamedTuple):
     id: str
     client_id: str
     host: str
-    places: frozenset[Place]
+    partitions: frozenset[Partition]
     """The partitions that it is assigned."""
-
-
-class Listed(NamedTuple):
-    """A group, as its coordinator lists it."""
-
-    name: str
-    kind: Kind
-    state: str
-    """Empty where the broker is too old to say."""
-    coordinator: Node
-
-
-class Described(NamedTuple):
-    """A group, as its coordinator describes it."""
-
-    state: str
-    members: tuple[Member, ...] | None
-    """None if they are not known."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +41,10 @@ class Group:
     state: str
     members: tuple[Member, ...] | None
     """None if they are not known."""
-    offsets: Mapping[Place, int]
+    offsets: Mapping[Partition, int]
     """Committed offsets of the group; start offsets of a share group."""
-    lags: Mapping[Place, int] = field(default_factory=dict)
+    lags: Mapping[Partition, int] = field(default_factory=dict)
     """Records that are still to be delivered, as counted by the coordinator of a share group."""
-
-
-class LagQuery(NamedTuple):
-    """Groups and topics, and what is asked about them."""
-
-    groups: tuple[str, ...] = ()
-    """Patterns of names, of which one must fit; none: all groups."""
-    topics: tuple[str, ...] = ()
-    committed: bool = False
-    """True if lag ends where the first open transaction begins, as for consumers of committed records."""
-    seconds: bool = True
-    """True to look for the times of records."""
 
 
 class First(NamedTuple):
@@ -121,12 +80,12 @@ class Look:
     names: tuple[str, ...]
     """The names of all groups that read topics, wanted or not."""
     groups: tuple[Group, ...]
-    starts: Mapping[Place, int]
+    starts: Mapping[Partition, int]
     """The first offsets of partitions."""
-    ends: Mapping[Place, int]
+    ends: Mapping[Partition, int]
     """The offsets after the last records. A partition whose end is not known has none."""
-    gone: frozenset[Place]
+    gone: frozenset[Partition]
     """Partitions that do not exist any more."""
-    firsts: Mapping[Place, Mapping[int, First]]
+    firsts: Mapping[Partition, Mapping[int, First]]
     """First unread records of groups with a lag, by committed offset; unknown ones are missing."""
     problems: tuple[Problem, ...]

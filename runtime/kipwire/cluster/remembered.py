@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kafka_messages.describe_configs_request.v4 import DescribeConfigsRequest, DescribeConfigsResource
 from kafka_messages.enums import ConfigResourceType
-from kipwire.aio import Failure
-from kipwire.cluster.cluster import Cluster
-from kipwire.cluster.ends import TOPICS_AT_ONCE, Ends, Log
-from kipwire.cluster.finding import Node
-from kipwire.cluster.model import First, Place, Problem
+from kipwire.cluster.brokers import Brokers
+from kipwire.cluster.model import First, Problem
+from kipwire.cluster.partitions import TOPICS_AT_ONCE, Log
 from kipwire.cluster.unread import Firsts, Search, find_firsts
 from kipwire.model.errors import KipwireError
+from kipwire.records.names import Partition
 
 _POLICY = "cleanup.policy"
 
@@ -28,32 +27,34 @@ class Memory:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._kept: dict[Place, tuple[Log, Mapping[int, First]]] = {}
+        self._kept: dict[Partition, tuple[Log, Mapping[int, First]]] = {}
 
     async def find(
-        self, cluster: Cluster, nodes: Sequence[Node], searches: Sequence[Search], ends: Ends
+        self, brokers: Brokers, searches: Sequence[Search], logs: Mapping[Partition, Log]
     ) -> tuple[Firsts, list[Problem]]:
         """Find the first records from committed offsets on, as `find_firsts`; those that are known are not read again.
 
         Args:
-            cluster: its connections.
-            nodes: its brokers.
+            brokers: of the cluster.
             searches: each partition once.
-            ends: what is known of the partitions.
+            logs: the identities of logs, as far as they are known.
         """
-        whole = await _never_compacted(cluster, nodes, {search.place.topic for search in searches})
-        known = {search.place: self._recall(search, ends) for search in searches if search.place.topic in whole}
-        found, problems = await find_firsts(cluster, _without(searches, known))
-        firsts = {search.place: {**known.get(search.place, {}), **found.get(search.place, {})} for search in searches}
+        whole = await _never_compacted(brokers, {search.partition.topic for search in searches})
+        known = {search.partition: self._recall(search, logs) for search in searches if search.partition.topic in whole}
+        found, problems = await find_firsts(brokers, _without(searches, known))
+        every = [search.partition for search in searches]
+        firsts = {partition: {**known.get(partition, {}), **found.get(partition, {})} for partition in every}
         self._kept = {
-            place: (ends.logs[place], firsts[place]) for place in firsts if place.topic in whole and place in ends.logs
+            partition: (logs[partition], firsts[partition])
+            for partition in every
+            if partition.topic in whole and partition in logs
         }
         return firsts, problems
 
-    def _recall(self, search: Search, ends: Ends) -> dict[int, First]:
+    def _recall(self, search: Search, logs: Mapping[Partition, Log]) -> dict[int, First]:
         """Recall the first records of a partition that are there still."""
-        log, firsts = self._kept.get(search.place, (None, {}))
-        if log is None or log != ends.logs.get(search.place):
+        log, firsts = self._kept.get(search.partition, (None, {}))
+        if log is None or log != logs.get(search.partition):
             return {}
         return {
             offset: first
@@ -62,41 +63,37 @@ class Memory:
         }
 
 
-def _without(searches: Iterable[Search], known: Mapping[Place, Mapping[int, First]]) -> Iterator[Search]:
+def _without(searches: Iterable[Search], known: Mapping[Partition, Mapping[int, First]]) -> Iterator[Search]:
     """Yield searches for those offsets whose first records are not known."""
     for search in searches:
-        firsts = known.get(search.place, {})
+        firsts = known.get(search.partition, {})
         if len(firsts) < len(search.offsets):
             yield search._replace(offsets=[offset for offset in search.offsets if offset not in firsts])
 
 
-async def _never_compacted(cluster: Cluster, nodes: Sequence[Node], topics: Iterable[str]) -> set[str]:
+async def _never_compacted(brokers: Brokers, topics: Iterable[str]) -> set[str]:
     """Find the topics that are known not to be compacted."""
     names = sorted(topics)
     found: set[str] = set()
     for at in range(0, len(names), TOPICS_AT_ONCE):
-        found |= await _with_policy(cluster, nodes, names[at : at + TOPICS_AT_ONCE])
+        found |= await _with_policy(brokers, names[at : at + TOPICS_AT_ONCE])
     return found
 
 
-async def _with_policy(cluster: Cluster, nodes: Sequence[Node], names: Iterable[str]) -> set[str]:
+async def _with_policy(brokers: Brokers, names: Iterable[str]) -> set[str]:
     resources = [
         DescribeConfigsResource(
             resource_type=ConfigResourceType.TOPIC, resource_name=name, configuration_keys=[_POLICY]
         )
         for name in names
     ]
-    request = DescribeConfigsRequest(resources=resources)
-    for node in nodes:
-        try:
-            response = await cluster.ask(node, request)
-        except Failure:
-            continue  # the cluster keeps it
-        except KipwireError:
-            break  # a broker that is too old
-        return {
-            one.resource_name
-            for one in response.results
-            if not one.error_code and [config.value for config in one.configs if config.name == _POLICY] == ["delete"]
-        }
-    return set()
+    try:
+        request = DescribeConfigsRequest(resources=resources)
+        _, response = await brokers.ask_any(request)
+    except KipwireError:  # none answers, or one that is too old
+        return set()
+    return {
+        one.resource_name
+        for one in response.results
+        if not one.error_code and [config.value for config in one.configs if config.name == _POLICY] == ["delete"]
+    }

@@ -12,18 +12,17 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kafka_messages.enums import ErrorCode, IsolationLevel
-from kafka_messages.fetch_request.v12 import FetchPartition, FetchRequest, FetchTopic
 from kipwire.aio import Failure
-from kipwire.cluster.cluster import Cluster, make_problem
-from kipwire.cluster.finding import Node
-from kipwire.cluster.model import First, Place, Problem
+from kipwire.cluster.brokers import Brokers, Node, problem_of
+from kipwire.cluster.fetching import Part, fetch
+from kipwire.cluster.model import First, Problem
 from kipwire.model.errors import DecodeError, KipwireError, MissingExtraError
 from kipwire.records import read_batches
+from kipwire.records.names import Partition
 
 SIZES = (1, 1 << 16, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
 """Bytes that are asked for from one partition alone, one time after the other. One byte stands for one batch, which
@@ -35,14 +34,14 @@ BYTES_AT_ONCE = 1 << 23
 _AT_ONCE = 64
 """Fetches of one partition that wait for their responses."""
 
-Firsts = dict[Place, dict[int, First]]
+Firsts = dict[Partition, dict[int, First]]
 _NOTHING = First(False, -1)
 
 
 class Search(NamedTuple):
     """Offsets of a partition from which on first records are looked for."""
 
-    place: Place
+    partition: Partition
     offsets: Sequence[int]
     """The committed offsets of groups, each once."""
     start: int
@@ -51,26 +50,39 @@ class Search(NamedTuple):
     leader: Node
 
 
-async def find_firsts(cluster: Cluster, searches: Iterable[Search]) -> tuple[Firsts, list[Problem]]:
+def searches_of(
+    behind: Mapping[Partition, Iterable[int]],
+    leaders: Mapping[Partition, Node],
+    starts: Mapping[Partition, int],
+    ends: Mapping[Partition, int],
+) -> list[Search]:
+    """Make the searches for committed offsets, which are below the ends of their partitions."""
+    return [
+        Search(partition, sorted(offsets), starts.get(partition, 0), ends[partition], leaders[partition])
+        for partition, offsets in sorted(behind.items())
+    ]
+
+
+async def find_firsts(brokers: Brokers, searches: Iterable[Search]) -> tuple[Firsts, list[Problem]]:
     """Find the first records from committed offsets on.
 
     Args:
-        cluster: its connections.
+        brokers: of the cluster.
         searches: each partition once.
     """
     problems: list[Problem] = []
-    every = [_Partition(search) for search in searches]
-    by_leader: dict[Node, list[_Partition]] = {}
+    every = [_Progress(search) for search in searches]
+    by_leader: dict[Node, list[_Progress]] = {}
     for one in every:
         by_leader.setdefault(one.search.leader, []).append(one)
-    await asyncio.gather(*[_ask_together(cluster, node, parts, problems) for node, parts in by_leader.items()])
+    await asyncio.gather(*[_ask_together(brokers, node, parts, problems) for node, parts in by_leader.items()])
     room = asyncio.Semaphore(_AT_ONCE)
     alone = [(one.search, position, one.found) for one in every for position in one.alone]
-    await asyncio.gather(*[_ask_alone(cluster, room, *one, problems) for one in alone])
-    return {one.search.place: one.firsts() for one in every}, list(dict.fromkeys(problems))
+    await asyncio.gather(*[_ask_alone(brokers, room, *one, problems) for one in alone])
+    return {one.search.partition: one.firsts() for one in every}, list(dict.fromkeys(problems))
 
 
-class _Partition:
+class _Progress:
     """The progress of the search in a partition."""
 
     __slots__ = ("alone", "found", "left", "search", "size", "sizes")
@@ -125,59 +137,60 @@ class _Partition:
 
 
 async def _ask_together(
-    cluster: Cluster, leader: Node, partitions: Iterable[_Partition], problems: list[Problem]
+    brokers: Brokers, leader: Node, partitions: Iterable[_Progress], problems: list[Problem]
 ) -> None:
     """Ask a leader for many partitions at once, again and again, until nothing is left but what it must be asked alone.
 
     Args:
-        cluster: its connections.
+        brokers: of the cluster.
         leader: of the partitions.
         partitions: they get what is found.
         problems: gets what the leader refuses.
     """
     waiting = deque(one for one in partitions if one.left)
     while waiting:
-        asked: dict[Place, _Partition] = {}
+        asked: dict[Partition, _Progress] = {}
         size = 0
         while waiting and size + waiting[0].size <= BYTES_AT_ONCE:
             one = waiting.popleft()
-            asked[one.search.place] = one
+            asked[one.search.partition] = one
             size += one.size
-        request = _request([(one.search.place, one.left[0], one.size) for one in asked.values()], size)
+        wanted = [(partition, one.left[0], one.size) for partition, one in asked.items()]
         try:
-            response = await cluster.ask(leader, request)
+            parts = await fetch(brokers, leader, wanted, size)
         except Failure:
-            return  # the cluster keeps it
+            return  # `brokers` keeps it
         except KipwireError as error:
             problems.append(Problem(str(leader), str(error)))
             return
-        for topic in response.responses:
-            for answer in topic.partitions:
-                _note(asked[Place(topic.topic, answer.partition_index)], answer, problems)
+        for partition, one in asked.items():
+            _note(one, parts.get(partition), problems)
         waiting += [one for one in asked.values() if one.left]
 
 
-def _note(partition: _Partition, answer: Any, problems: list[Problem]) -> None:
-    if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-        del partition.left[0]  # removed since
-    elif answer.error_code:
-        problems.append(_make_problem(partition.search.place, answer.error_code))
-        partition.left.clear()
-    elif not answer.records:
-        partition.grow()
+def _note(progress: _Progress, part: Part | None, problems: list[Problem]) -> None:
+    if part is None:
+        progress.give_up()
+    elif part.is_out_of_range:
+        del progress.left[0]  # removed since
+    elif part.error_code:
+        problems.append(_problem(progress.search.partition, part.error_code))
+        progress.left.clear()
+    elif not part.records:
+        progress.grow()
     else:
         try:
-            partition.take(bytes(answer.records))
+            progress.take(part.records)
         except KipwireError:  # which says why when it is asked for alone
-            partition.give_up()
+            progress.give_up()
 
 
-def _make_problem(place: Place, code: int) -> Problem:
-    return make_problem(f"records of {place.topic}", "the leader", code)
+def _problem(partition: Partition, code: int) -> Problem:
+    return problem_of(f"records of {partition.topic}", "the leader", code)
 
 
 async def _ask_alone(
-    cluster: Cluster,
+    brokers: Brokers,
     room: asyncio.Semaphore,
     search: Search,
     position: int,
@@ -187,15 +200,15 @@ async def _ask_alone(
     """Ask for one offset of one partition."""
     try:
         async with room:
-            first = await _first(cluster, search, position)
+            first = await _first(brokers, search, position)
     except Failure:
-        pass  # the cluster keeps it
+        pass  # `brokers` keeps it
     except RefusedError as error:
-        problems.append(_make_problem(search.place, error.code))
+        problems.append(_problem(search.partition, error.code))
     except MissingExtraError as error:
         problems.append(Problem("lag in seconds", str(error)))
     except KipwireError as error:
-        problems.append(Problem(f"{search.place} at offset {position}", str(error)))
+        problems.append(Problem(f"{search.partition} at offset {position}", str(error)))
     else:
         if first is not None:
             found[position] = first
@@ -209,7 +222,7 @@ class RefusedError(KipwireError):
         self.code = code
 
 
-async def _first(cluster: Cluster, search: Search, position: int) -> First | None:
+async def _first(brokers: Brokers, search: Search, position: int) -> First | None:
     """Find the first record from a position on; None where none was found within the bounds.
 
     Raises:
@@ -218,16 +231,16 @@ async def _first(cluster: Cluster, search: Search, position: int) -> First | Non
     for size in SIZES:
         if position >= search.end:
             return _NOTHING
-        response = await cluster.ask(search.leader, _request([(search.place, position, size)], size))
-        (topic,) = response.responses
-        (answer,) = topic.partitions
-        if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        parts = await fetch(brokers, search.leader, [(search.partition, position, size)], size)
+        if (part := parts.get(search.partition)) is None:
+            raise KipwireError("the leader returned nothing for it")
+        if part.is_out_of_range:
             return None  # removed since
-        if answer.error_code:
-            raise RefusedError(answer.error_code)
-        if not answer.records:
+        if part.error_code:
+            raise RefusedError(part.error_code)
+        if not part.records:
             return _NOTHING
-        firsts, position = firsts_in(bytes(answer.records), [position])
+        firsts, position = firsts_in(part.records, [position])
         if firsts:
             return firsts[0]
     return None
@@ -266,19 +279,3 @@ def firsts_in(data: bytes, offsets: Sequence[int]) -> tuple[list[First], int]:
     if reached == offsets[0]:
         raise DecodeError("RecordBatch", 2, "", 0, f"no batch with offset {reached} is in {len(data)} bytes")
     return found, reached
-
-
-def _request(asked: Iterable[tuple[Place, int, int]], size: int) -> FetchRequest:
-    """Make a request for records.
-
-    Args:
-        asked: partitions, offsets, and bytes.
-        size: bytes of all together.
-    """
-    topics: dict[str, list[FetchPartition]] = {}
-    for (topic, partition), offset, most in asked:
-        one = FetchPartition(partition=partition, fetch_offset=offset, partition_max_bytes=most)
-        topics.setdefault(topic, []).append(one)
-    level = IsolationLevel.READ_UNCOMMITTED  # records of open and aborted transactions count, as in lag
-    every = [FetchTopic(topic=topic, partitions=some) for topic, some in topics.items()]
-    return FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=size, isolation_level=level, topics=every)

@@ -22,7 +22,7 @@ from kafka_messages.enums import ErrorCode
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire import aio
 from kipwire.aio import Address, Client, ClosedByHandler
-from kipwire.aio.failures import Closed, parse_host, shown_address
+from kipwire.aio.failures import AuthenticationFailure, Closed, Failure, parse_host, shown_address
 from kipwire.connection import LARGEST_FRAME, Expected, Request, Response, refusal
 from kipwire.model.errors import KipwireError
 from kipwire.proxy.filters import Exchange, Filter, FilterError, log, wanting
@@ -49,8 +49,8 @@ _SECONDS_TO_ASK_FIRST = 3.0
 class Proxy:
     """A proxy before the brokers of a cluster; `async with` opens and closes it. A wrong address is a `ValueError`."""
 
-    to: str | Address
-    """A broker of the cluster."""
+    to: str | Address | Iterable[str | Address]
+    """Brokers of the cluster, of which one has to answer: as for `kipwire.aio.parse_addresses`."""
     filters: Iterable[Filter] = ()
     """Made by `on`. Requests go through them in this order, responses in the opposite one."""
     _: KW_ONLY
@@ -88,8 +88,10 @@ class Proxy:
         self._filters = tuple(self.filters)
         for one in self._filters:
             one.expect_of(kafka_messages.REGISTRY)
-        broker = aio.parse_address(to) if isinstance(to, str) else to
-        self._nodes = Nodes(broker, *listen, advertised or (None, None), self._serve)
+        self._ways = aio.parse_addresses(to)
+        self._dead: set[Address] = set()
+        """Given addresses that do not answer, as the log has said."""
+        self._nodes = Nodes(self._ways[0], *listen, advertised or (None, None), self._serve)
         self._asking: asyncio.Task[None] | None = None
 
     @property
@@ -146,7 +148,7 @@ class Proxy:
 
     async def _ask(self) -> list[str]:
         """Ask a broker for all, and listen for each; return the reasons why that is not possible for some."""
-        async with self._connecting(None, min(self.timeout, _SECONDS_TO_ANSWER)) as upstream:
+        async with self._connected(None, min(self.timeout, _SECONDS_TO_ANSWER)) as upstream:
             metadata = await upstream.request(MetadataRequest(topics=[]))
         brokers = {one.node_id: (one.host, one.port) for one in metadata.brokers if one.port >= 0}
         problems = []
@@ -159,9 +161,29 @@ class Proxy:
             await self._nodes.update(brokers, are_all=True)
         return problems
 
-    def _connecting(self, node: int | None, timeout: float, **how: Any) -> aio.Connecting:
+    @asynccontextmanager
+    async def _connected(self, node: int | None, timeout: float, **how: Any) -> AsyncIterator[aio.Connection]:
+        """Connect to a broker; at the first listener to the first of the given addresses that answers."""
         how |= {"client_id": "kipwire-proxy", "ssl": self.ssl, "sasl": self.sasl, "largest_frame": self.largest_frame}
-        return aio.connect(self._nodes.brokers[node], timeout=timeout, **how)
+        *others, last = self._ways if node is None else (self._nodes.brokers[node],)
+        for address in others:
+            try:
+                upstream = await aio.connect(address, timeout=timeout, **how)
+            except AuthenticationFailure:
+                raise
+            except Failure as failure:
+                if address not in self._dead:
+                    self._dead.add(address)
+                    log.warning("%s", failure)
+            else:
+                break
+        else:
+            upstream = await aio.connect(last, timeout=timeout, **how)
+        self._dead.discard(upstream.address)
+        try:
+            yield upstream
+        finally:
+            await upstream.close()
 
     async def _moved(self, client: Client, brokers: dict[int, Address], are_all: bool) -> dict[int, Address]:
         """Find the addresses at which a client reaches brokers; their listeners open when they are first needed."""
@@ -173,7 +195,7 @@ class Proxy:
         """Connect one client to a broker, until one side closes the connection or breaks the rules."""
         versions: dict[int, range] | None = None if self.sasl else {}  # SASL asks for them; nothing else needs them
         try:
-            async with self._connecting(node, self.timeout, versions=versions) as upstream:
+            async with self._connected(node, self.timeout, versions=versions) as upstream:
                 upstream.when_closed(client.close)
                 link = _Link(self, node, client, upstream)
                 client.on_full, client.on_room = link.pause, link.resume

@@ -23,10 +23,13 @@ _NUMBER = re.compile(r"[0-9]{1,10}")
 
 
 class Partition(NamedTuple):
-    """The parts of a folder's name."""
+    """A partition of a topic; its folder is named by both, as in `orders-0`."""
 
     topic: str
-    partition: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.number}"
 
 
 class SegmentName(NamedTuple):

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kipwire.cluster import fetching
+from kipwire.cluster import Patience, fetching
+from kipwire.console.dump import topics
 from kipwire.console.dump.reading import Summary
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import FakeBroker
@@ -96,7 +97,7 @@ def test_a_time_is_plausible_from_1970_to_a_day_from_now(time: int, plausible: b
 def test_since_a_time_before_1970_is_from_the_start_of_a_topic_too(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, dump: Dump
 ) -> None:
-    monkeypatch.setattr(fetching, "PAUSE", 0)
+    monkeypatch.setattr(topics, "PATIENCE", Patience(7, 0))
     monkeypatch.setattr(fetching, "WAIT", 10)
     some = [write_batch([Record(offset=0, timestamp=NOW + at, value=b"v%d" % at)]) for at in range(3)]
     with FakeBroker(topics={"orders": 1}) as broker:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kafka_messages.produce_request.v12 import PartitionProduceData, ProduceRequest, TopicProduceData
 from kipwire.aio import connect
 from kipwire.cli.output import Output
-from kipwire.cluster import fetching
-from kipwire.cluster.fetching import Part, Partition
+from kipwire.cluster import PATIENT, Partition, Patience, ReadFailedError, fetching
+from kipwire.cluster.brokers import Brokers
+from kipwire.cluster.fetching import Part, Reader
+from kipwire.cluster.settings import Settings
 from kipwire.console.dump import topics
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.logs import DumpOptions, LogDump
@@ -55,7 +57,7 @@ async def produce(address: str, topic: str, partition: int, *batches: bytes) -> 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBroker]:
     """A broker with a topic of two partitions, the first of which has compressed batches."""
-    monkeypatch.setattr(fetching, "PAUSE", 0)
+    monkeypatch.setattr(topics, "PATIENCE", Patience(PATIENT.attempts, 0))
     monkeypatch.setattr(fetching, "WAIT", 10)
     with FakeBroker(topics={"orders": 2}, auto_create_topics=False) as started:
         several = [write_batch(records(3), compression=codec) for codec in CODECS]
@@ -189,7 +191,7 @@ def test_a_broker_that_is_not_there_is_one_line(dump: Dump) -> None:
 @pytest.mark.parametrize("api", [ApiKey.FETCH, ApiKey.LIST_OFFSETS])
 def test_a_leader_that_moves_is_asked_again_as_often_as_is_said(broker: FakeBroker, dump: Dump, api: ApiKey) -> None:
     expected = dump(*of(broker, "orders/0", "-r")).stdout
-    broker.fail(api, ErrorCode.NOT_LEADER_OR_FOLLOWER, times=fetching.ATTEMPTS - 1)
+    broker.fail(api, ErrorCode.NOT_LEADER_OR_FOLLOWER, times=PATIENT.attempts - 1)
     done = dump(*of(broker, "orders/0", "-r"))
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
     broker.clear_requests()
@@ -197,16 +199,16 @@ def test_a_leader_that_moves_is_asked_again_as_often_as_is_said(broker: FakeBrok
     done = dump(*of(broker, "orders/0", "-r"))
     assert (done.returncode, done.stderr) == (
         2,
-        f"kipwire: {broker.bootstrap_servers}: the leader of orders partition 0 returned 6 NOT_LEADER_OR_FOLLOWER\n",
+        f"kipwire: {broker.bootstrap_servers}: orders/0: the leader returned 6 NOT_LEADER_OR_FOLLOWER\n",
     )
-    assert len(broker.requests(api)) == fetching.ATTEMPTS
+    assert len(broker.requests(api)) == PATIENT.attempts
 
 
 def test_what_asking_again_does_not_change_is_not_asked_again(broker: FakeBroker, dump: Dump) -> None:
     broker.fail(ApiKey.FETCH, ErrorCode.TOPIC_AUTHORIZATION_FAILED, times=None)
     done = dump(*of(broker, "orders/0"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.endswith(": the leader of orders partition 0 returned 29 TOPIC_AUTHORIZATION_FAILED\n")
+    assert done.stderr.endswith(": orders/0: the leader returned 29 TOPIC_AUTHORIZATION_FAILED\n")
     assert len(broker.requests(ApiKey.FETCH)) == 1
 
 
@@ -224,7 +226,7 @@ def test_a_batch_that_is_larger_than_what_is_asked_for_is_read(
     broker: FakeBroker, dump: Dump, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = dump(*of(broker, "orders/0", "-r")).stdout
-    monkeypatch.setattr(topics, "FETCHED", 10)
+    monkeypatch.setattr(fetching, "FETCHED", 10)
     broker.clear_requests()
     assert dump(*of(broker, "orders/0", "-r")).stdout == expected
     assert len(broker.requests(ApiKey.FETCH)) == 3
@@ -239,10 +241,11 @@ def test_old_brokers_are_asked_in_their_versions(dump: Dump, monkeypatch: pytest
         assert {one.api_version for one in old.requests(ApiKey.FETCH)} == {4}
 
 
-class Scripted:
-    """Brokers whose answers to Fetch are given."""
+class Scripted(Reader):
+    """Reads brokers whose answers to Fetch are given."""
 
     def __init__(self, *parts: Part, first: int = 0, last: int = 10) -> None:
+        super().__init__(Brokers("b:1", Settings()), {}, Patience(1, 0), committed=False)
         self.parts = list(parts)
         self.asked: list[tuple[int, int]] = []
         self.ends = {-2: first, -1: last}
@@ -253,7 +256,7 @@ class Scripted:
     async def offset(self, _: Partition, timestamp: int) -> int:
         return self.ends[timestamp]
 
-    async def fetch(self, offsets: dict[Partition, int], size: int) -> dict[Partition, Part]:
+    async def fetch(self, offsets: Mapping[Partition, int], size: int) -> dict[Partition, Part]:
         ((partition, offset),) = offsets.items()
         self.asked.append((offset, size))
         return {partition: self.parts.pop(0)}
@@ -266,7 +269,7 @@ def reading(brokers: Scripted, capsys: pytest.CaptureFixture[str]) -> Iterator[l
     with asyncio.Runner() as runner:
         out = Output()
         dump = LogDump(JsonLines(), out, DumpOptions(records=True))
-        reader = topics.Reader(dump, brokers, runner, committed=False)  # type: ignore[arg-type]
+        reader = topics.TopicDump(dump, brokers, runner, committed=False)
         yield lines
         reader.whole(Partition("orders", 0), None)
         out.flush()
@@ -274,7 +277,7 @@ def reading(brokers: Scripted, capsys: pytest.CaptureFixture[str]) -> Iterator[l
 
 
 def part(records: bytes, *, end: int = 10, out: bool = False) -> Part:
-    return Part(records, end, [], out)
+    return Part(records, end, [], ErrorCode.OFFSET_OUT_OF_RANGE if out else 0)
 
 
 def test_a_part_of_a_batch_is_asked_for_again_with_room_for_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -283,7 +286,7 @@ def test_a_part_of_a_batch_is_asked_for_again_with_room_for_it(capsys: pytest.Ca
     with reading(brokers, capsys) as lines:
         pass
     assert [one["offset"] for one in lines if one["type"] == "record"] == list(range(10))
-    assert brokers.asked == [(0, topics.FETCHED), (0, 2 * topics.FETCHED)]
+    assert brokers.asked == [(0, fetching.FETCHED), (0, 2 * fetching.FETCHED)]
 
 
 def test_damage_is_named_by_its_offset_and_reading_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,7 +298,7 @@ def test_damage_is_named_by_its_offset_and_reading_goes_on(capsys: pytest.Captur
     (error,) = (one for one in lines if one["type"] == "error")
     assert (error["position"], error["at"], error["broker"]) == (None, None, "b:1")
     assert error["reason"].startswith("batch at offset 3: crc: is 0x")
-    assert brokers.asked[1] == (9, topics.FETCHED)
+    assert brokers.asked[1] == (9, fetching.FETCHED)
 
 
 def test_offsets_that_were_removed_meanwhile_are_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,11 +318,11 @@ def test_offsets_that_were_removed_meanwhile_are_named(capsys: pytest.CaptureFix
 def test_a_leader_that_has_less_than_it_says_is_not_asked_for_ever(capsys: pytest.CaptureFixture[str]) -> None:
     brokers = Scripted(*[part(b"", end=0)] * 50)
     with (
-        pytest.raises(fetching.ReadFailedError, match="returned no batches from offset 0 on, but its end is 10"),
+        pytest.raises(ReadFailedError, match="returned no batches from offset 0 on, but the end is 10"),
         reading(brokers, capsys),
     ):
         pass
-    assert len(brokers.asked) == topics.MOST_STALLED
+    assert len(brokers.asked) == fetching.MOST_STALLED
 
 
 def test_following_shows_what_is_added_to_any_partition(broker: FakeBroker) -> None:

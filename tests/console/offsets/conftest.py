@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kipwire.cluster import Patience
 from kipwire.console.offsets import running
 from tests.cluster.conftest import TIME as TIME
 from tests.cluster.conftest import broker as broker
@@ -24,7 +25,7 @@ Offsets = Callable[..., Done]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the pause before requests are repeated."""
-    monkeypatch.setattr(running, "PAUSE", 0)
+    monkeypatch.setattr(running, "PATIENCE", Patience(4, 0))
 
 
 @pytest.fixture

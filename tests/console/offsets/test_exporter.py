@@ -14,17 +14,16 @@ from typing import Any
 import pytest
 
 from kipwire.aio import Refused, parse_address
-from kipwire.cluster.cluster import Cluster
-from kipwire.cluster.looking import look
-from kipwire.cluster.model import Group, Kind, LagQuery, Look, Place, Problem
-from kipwire.cluster.settings import Settings
+from kipwire.cluster import ONCE, Cluster, Settings, lag
+from kipwire.cluster.model import Group, Kind, Look, Problem
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server, request_line
+from kipwire.records.names import Partition
 from kipwire.testing import FakeBroker
 from tests.support.subjects.exposition import by_labels, samples
 from tests.support.subjects.scripted_broker import unused_address
 
-A = Place("orders", 0)
+A = Partition("orders", 0)
 
 
 def seen(offset: int, end: int, time: float, *problems: Problem) -> Look:
@@ -197,16 +196,16 @@ def test_rounds_go_on_when_a_broker_stops_and_comes_back() -> None:
         addresses = [parse_address(one) for one in broker.bootstrap_servers.split(",")]
 
         async def work() -> None:
-            cluster = Cluster(Settings(timeout=5), addresses[:1])
+            cluster = Cluster(addresses[:1], Settings(timeout=5), patience=ONCE)
             try:
-                assert not (await look(cluster, LagQuery())).problems
+                assert not (await lag.look(cluster)).problems
                 await asyncio.to_thread(broker.stop_node, 1)
-                assert not (await look(cluster, LagQuery())).problems  # by the other node, known from metadata
+                assert not (await lag.look(cluster)).problems  # by the other node, known from metadata
                 await asyncio.to_thread(broker.stop_node, 2)
                 with pytest.raises(Refused):
-                    await look(cluster, LagQuery())
+                    await lag.look(cluster)
                 await asyncio.to_thread(broker.start_node, 1)
-                assert not (await look(cluster, LagQuery())).problems
+                assert not (await lag.look(cluster)).problems
             finally:
                 await cluster.close()
 

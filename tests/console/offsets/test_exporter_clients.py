@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from kipwire.aio import Address
-from kipwire.cluster.model import Group, Kind, Look, Place
+from kipwire.cluster.model import Group, Kind, Look
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
+from kipwire.records.names import Partition
 from tests.support import bad_clients
 from tests.support.bad_clients import Talk, growth_under
 
@@ -42,9 +43,9 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def big() -> Look:
     """A look whose metrics are a large text."""
-    places = {Place(TOPIC, number): number for number in range(PARTITIONS)}
-    group = Group("billing", Kind.CLASSIC, "Empty", (), places)
-    return Look(1000, ("billing",), (group,), dict.fromkeys(places, 0), places, frozenset(), {}, ())
+    partitions = {Partition(TOPIC, number): number for number in range(PARTITIONS)}
+    group = Group("billing", Kind.CLASSIC, "Empty", (), partitions)
+    return Look(1000, ("billing",), (group,), dict.fromkeys(partitions, 0), partitions, frozenset(), {}, ())
 
 
 @asynccontextmanager

@@ -1,20 +1,20 @@
 """Shared parts of the commands that talk to brokers, by `kipwire.cluster`: options, and failures in one line.
 
     @click.command
-    @click.argument("broker", type=BROKER)
+    @click.argument("brokers", type=BROKERS)
     @broker_options
-    def command(broker: Address, settings: Settings) -> None:
-        async def ask() -> MetadataResponse:
-            async with settings.connect(broker) as connection:
-                return await connection.request(MetadataRequest())
+    def command(brokers: tuple[Address, ...], settings: Settings) -> None:
+        async def ask() -> list[Node]:
+            async with Cluster(brokers, settings) as cluster:
+                return await cluster.nodes()
 
         prepare(settings)
-        response = run(ask())
+        nodes = run(ask())
 
 Nothing is read or asked for before: a command that makes no connection needs no password. `running` has `prepare` and
 `run`; a command imports it when it is called, as `options` explains.
 """
 
-from kipwire.console.brokers.options import ADVERTISED, BROKER, BROKERS, TARGET, broker_options, listener_options
+from kipwire.console.brokers.options import ADVERTISED, BROKERS, TARGET, broker_options, listener_options
 
-__all__ = ["ADVERTISED", "BROKER", "BROKERS", "TARGET", "broker_options", "listener_options"]
+__all__ = ["ADVERTISED", "BROKERS", "TARGET", "broker_options", "listener_options"]

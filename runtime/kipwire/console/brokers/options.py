@@ -23,28 +23,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class BrokerType(click.ParamType["Address"]):
-    """Reads the address of a broker from an argument."""
-
-    name = "BROKER"
-
-    def convert(self, value: str | Address, param: click.Parameter | None, ctx: click.Context | None) -> Address:
-        """Parse host and port; a usage error for what is no address."""
-        if isinstance(value, tuple):
-            return value
-        from kipwire.aio import parse_address
-
-        try:
-            return parse_address(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-BROKER = BrokerType()
-
-
 class BrokersType(click.ParamType["tuple[Address, ...]"]):
-    """Reads the addresses of several brokers from an argument, as Kafka's tools take them: with commas between."""
+    """Reads the addresses of brokers of a cluster from an argument, as Kafka's tools take them: with commas between."""
 
     name = "BROKERS"
 
@@ -54,7 +34,12 @@ class BrokersType(click.ParamType["tuple[Address, ...]"]):
         """Parse host and port of each; a usage error for what is no address."""
         if isinstance(value, tuple):
             return value
-        return tuple(BROKER.convert(one.strip(), param, ctx) for one in value.split(","))
+        from kipwire.aio.failures import parse_addresses
+
+        try:
+            return parse_addresses(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 BROKERS = BrokersType()

@@ -7,11 +7,13 @@ import logging
 import os
 import signal
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipwire.cli.command_line import discard_output, fail
+from kipwire.cluster.brokers import log as brokers_log
 from kipwire.cluster.settings import Settings
 from kipwire.model.errors import KipwireError
 from kipwire.tools.files import read_regular
@@ -31,13 +33,25 @@ def prepare(settings: Settings) -> None:
         fail(str(error))
 
 
+@contextmanager
+def log_of_brokers() -> Iterator[None]:
+    """Print while the block runs which of several given addresses do not answer."""
+    lines = _Lines()
+    brokers_log.addHandler(lines)
+    try:
+        yield
+    finally:
+        brokers_log.removeHandler(lines)
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine and return its result.
 
     A failure, such as of a connection, is one line on standard error and exit status 2.
     """
     try:
-        return asyncio.run(work)
+        with log_of_brokers():
+            return asyncio.run(work)
     except KipwireError as error:
         fail(str(error))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from kipwire.cluster.finding import Node, find
+from kipwire.cluster import Cluster, Node
 from kipwire.cluster.given import Target
 from kipwire.cluster.settings import Settings
 from kipwire.console.call.requests import Encoded
@@ -57,21 +57,21 @@ class Failed(NamedTuple):
 
 
 async def ask(
-    settings: Settings, broker: Address, target: Target | None, registry: Registry, encode: Encode
+    settings: Settings, brokers: Sequence[Address], target: Target | None, registry: Registry, encode: Encode
 ) -> list[Answer | Failed]:
     """Send a request to the brokers that it is for, and return their answers in order.
 
     Args:
         settings: for the connections to brokers.
-        broker: the address of any broker of the cluster.
-        target: the brokers to ask; None for that one.
+        brokers: the addresses of some brokers of the cluster.
+        target: the brokers to ask; None for the first of these that answers.
         registry: the registry of the package.
         encode: makes the request.
 
     Raises:
         KipwireError: the brokers cannot be found; or there is only one, and it has no answer.
     """
-    nodes = await find(settings, broker, target)
+    nodes = await _find(settings, brokers, target)
 
     async def one(node: Node) -> Answer:
         async with settings.connect(node.address, registry) as connection:
@@ -93,24 +93,31 @@ async def ask(
 
 
 async def ask_versions(
-    settings: Settings, broker: Address, target: Target | None, registry: Registry
+    settings: Settings, brokers: Sequence[Address], target: Target | None, registry: Registry
 ) -> list[tuple[Node, list[Row]]]:
     """List the versions that brokers serve, beside the package's own.
 
     Args:
         settings: for the connections to brokers.
-        broker: the address of any broker of the cluster.
-        target: the brokers to ask; None for that one.
+        brokers: the addresses of some brokers of the cluster.
+        target: the brokers to ask; None for the first of these that answers.
         registry: the registry of the package.
 
     Raises:
         KipwireError: a broker cannot be found or asked.
     """
     found = []
-    for node in await find(settings, broker, target):
+    for node in await _find(settings, brokers, target):
         async with settings.connect(node.address, registry) as connection:
             found.append((node, rows_of(registry, connection.versions)))
     return found
+
+
+async def _find(settings: Settings, brokers: Sequence[Address], target: Target | None) -> list[Node]:
+    if target is None and len(brokers) == 1:  # which no other connection has to try
+        return [Node(None, brokers[0])]
+    async with Cluster(brokers, settings) as cluster:
+        return await cluster.find(target)
 
 
 def read(registry: Registry, sent: Encoded, frame: bytes) -> Response:

@@ -49,7 +49,7 @@ class Whom(NamedTuple):
     """The brokers to ask."""
 
     settings: Settings
-    broker: Address
+    brokers: tuple[Address, ...]
     target: Target | None
 
     @property
@@ -95,7 +95,7 @@ def call(what: What, whom: Whom, how: How) -> None:
     with _failing():
         request = _request(what, whom.settings.client_id)
         prepare(whom.settings)
-        answers = run(ask(whom.settings, whom.broker, whom.target, request.registry, request.encode))
+        answers = run(ask(whom.settings, whom.brokers, whom.target, request.registry, request.encode))
     status = max((_print(request.registry, one, how, of_many=whom.are_all) for one in answers), default=0)
     if status:
         sys.exit(status)
@@ -117,7 +117,7 @@ def list_versions(package: str, whom: Whom, how: How) -> None:
     with _failing():
         registry = registry_named(package)
     prepare(whom.settings)
-    for node, rows in run(ask_versions(whom.settings, whom.broker, whom.target, registry)):
+    for node, rows in run(ask_versions(whom.settings, whom.brokers, whom.target, registry)):
         output.print_versions(node, rows, as_text=how.is_text, of_many=whom.are_all)
 
 

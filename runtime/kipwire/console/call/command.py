@@ -10,7 +10,7 @@ import click
 from kipwire.cli.apis import complete
 from kipwire.cli.command_line import OneOf, fail
 from kipwire.cli.options import Format
-from kipwire.console.brokers import BROKER, TARGET, broker_options
+from kipwire.console.brokers import BROKERS, TARGET, broker_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 
 @click.command
-@click.argument("broker", type=BROKER, required=False, help="The address of a broker, as in localhost:9092.")
+@click.argument(
+    "brokers",
+    metavar="[BROKER]",
+    type=BROKERS,
+    required=False,
+    help="The address of a broker, as in localhost:9092, or several with commas between, of which one must answer.",
+)
 @click.argument(
     "api",
     required=False,
@@ -46,7 +52,7 @@ if TYPE_CHECKING:
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @broker_options
 def call(
-    broker: Address | None,
+    brokers: tuple[Address, ...] | None,
     api: str | None,
     json: str | None,
     target: Target | None,
@@ -66,16 +72,16 @@ def call(
     as_text = None if format_ is None else format_ is Format.TEXT
     how = calling.How(as_text, records, explain)
     if template is not None:
-        if broker is not None or list_:
+        if brokers is not None or list_:
             fail(f"--template cannot be used with a broker or --list: kipwire call --template {template}")
         calling.template(package, template, version)
         return
-    if broker is None:
+    if brokers is None:
         fail("the broker and the API are missing: kipwire call localhost:9092 Metadata '{\"topics\": null}'")
     if list_:
         if api is not None:
             fail(f"--list cannot be used with an API; remove {api}")
-        calling.list_versions(package, calling.Whom(settings, broker, target), how)
+        calling.list_versions(package, calling.Whom(settings, brokers, target), how)
         return
     if api is None:
         fail("the API is missing: kipwire call localhost:9092 Metadata; --list shows the APIs of a broker")
@@ -83,4 +89,4 @@ def call(
     if dry_run:
         calling.show_frame(what, settings.client_id, how)
     else:
-        calling.call(what, calling.Whom(settings, broker, target), how)
+        calling.call(what, calling.Whom(settings, brokers, target), how)

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from kipwire.aio.failures import shown_address
-from kipwire.cluster.finding import Node
+from kipwire.cluster import Node
 from kipwire.connection.framing import add_size
 from kipwire.console.call.asking import Answer, Failed, Response
 from kipwire.console.call.codes import Names

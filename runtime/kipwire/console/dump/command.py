@@ -16,7 +16,7 @@ from kipwire.cli.command_line import FAILED, OneOf, discard_output, fail, report
 from kipwire.cli.options import Format, MagicTwoOption, format_option, ports_option
 from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
-from kipwire.console.brokers import BROKER, broker_options
+from kipwire.console.brokers import BROKERS, broker_options
 from kipwire.console.dump.following import follow as follow_logs
 from kipwire.console.dump.frames import dump_capture, json_line, text_line
 from kipwire.console.dump.inputs import Inputs, expect_fit, find_inputs
@@ -95,9 +95,9 @@ class DecodeAs(StrEnum):
 @ports_option
 @click.option(
     "--brokers",
-    type=BROKER,
-    metavar="HOST:PORT",
-    help="Read topics from a cluster, of which this is a broker. The options below are for its connections.",
+    type=BROKERS,
+    metavar="HOST:PORT[,...]",
+    help="Read topics from a cluster, of which these are brokers. The options below are for its connections.",
 )
 @click.option("--committed", is_flag=True, help="Of topics: without control records, open and aborted transactions.")
 def dump(
@@ -116,7 +116,7 @@ def dump(
     record_key: str | None,
     magic_2: MagicTwoOption,
     ports: Sequence[int],
-    brokers: Address | None,
+    brokers: tuple[Address, ...] | None,
     committed: bool,
     **of_brokers: Any,
 ) -> None:
@@ -219,17 +219,23 @@ def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, u
 
 
 def _topics(
-    names: Sequence[str], settings: Settings, brokers: Address, decode_as: str | None, *, follow: bool, committed: bool
+    names: Sequence[str],
+    settings: Settings,
+    brokers: Sequence[Address],
+    decode_as: str | None,
+    *,
+    follow: bool,
+    committed: bool,
 ) -> Callable[[LogDump], None]:
     """Make the function that dumps topics.
 
     Raises:
         ValueError: a name is neither a topic nor a partition.
     """
-    from kipwire.console.dump.topics import Cluster, dump_topics, topics_of
+    from kipwire.console.dump.topics import dump_topics, topics_of
 
-    cluster, topics = Cluster(settings, brokers), topics_of(names)
-    return lambda dump: dump_topics(dump, cluster, topics, decode_as, follow=follow, committed=committed)
+    topics = topics_of(names)
+    return lambda dump: dump_topics(dump, settings, brokers, topics, decode_as, follow=follow, committed=committed)
 
 
 def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:

@@ -12,7 +12,6 @@ import click
 
 from kipwire.cli.command_line import Command, Later
 from kipwire.cli.jobs import Format, format_option
-from kipwire.cluster.model import LagQuery
 from kipwire.console.brokers import BROKERS, broker_options
 
 TYPE_CHECKING = False
@@ -115,6 +114,6 @@ def offsets(
     settings: Settings,
 ) -> None:
     """Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log folders."""
-    from kipwire.console.offsets.running import run_live
+    from kipwire.console.offsets.running import LagQuery, run_live
 
     run_live(settings, brokers, LagQuery(groups, topics, committed, seconds), format_, stalled_after, listen, every)

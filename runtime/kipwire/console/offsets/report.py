@@ -156,12 +156,12 @@ class _Table:
 def _tables(report: Report) -> Iterator[_Table]:
     """Make the tables: faults by group and topic, then everything."""
     rows = report.rows
-    stands = {(one.row.group, one.row.place): one.seconds for one in report.stalled or ()}
+    stands = {(one.row.group, one.row.partition): one.seconds for one in report.stalled or ()}
     yield _wrong(
         "Stalled: records are unread, and the offset does not move",
         [one.row for one in report.stalled or ()],
         ("lag", "stands for"),
-        lambda own: (f"{_lag(own):,}", duration(max(stands[row.group, row.place] for row in own))),
+        lambda own: (f"{_lag(own):,}", duration(max(stands[row.group, row.partition] for row in own))),
     )
     yield _wrong(
         "Without a reader: records are unread, and no member of the group reads them",
@@ -210,7 +210,7 @@ def _wrong(title: str, rows: list[Row], header: Sequence[str], cells: Callable[[
     """Make a table of those rows in which something is wrong, with one line for each group and topic."""
     own: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        own.setdefault((row.group, row.place.topic), []).append(row)
+        own.setdefault((row.group, row.partition.topic), []).append(row)
     lines: list[Sequence[str]] = [(*names, f"{len(some):,}", *cells(some)) for names, some in own.items()]
     return _Table(title, ("group", "topic", "partitions", *header), lines, 2)
 
@@ -242,7 +242,7 @@ def _group_cells(group: Group, rows: list[Row]) -> Sequence[str]:
 
 
 def _place(row: Row) -> tuple[str, str]:
-    return row.group, str(row.place)
+    return row.group, str(row.partition)
 
 
 def _number(number: int | None) -> str:
@@ -281,9 +281,9 @@ def json_of(report: Report) -> Iterator[str]:
     for group, own in _by_group(report):
         members = None if group.members is None else [_member(one) for one in group.members]
         yield _line("group", group=group.name, kind=group.kind, state=group.state, lag=_lag(own), members=members)
-    stalled = {(one.row.group, one.row.place): one.seconds for one in report.stalled or ()}
+    stalled = {(one.row.group, one.row.partition): one.seconds for one in report.stalled or ()}
     for row in report.rows:
-        topic, partition = row.place
+        topic, partition = row.partition
         yield _line(
             "partition",
             group=row.group,
@@ -295,7 +295,7 @@ def json_of(report: Report) -> Iterator[str]:
             end_offset=row.end,
             lag=row.lag,
             lag_seconds=row.seconds,
-            stalled_seconds=stalled.get((row.group, row.place)),
+            stalled_seconds=stalled.get((row.group, row.partition)),
             readers=None if row.readers is None else [_member(one) for one in row.readers],
         )
     for problem in report.look.problems:

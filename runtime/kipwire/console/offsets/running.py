@@ -12,6 +12,7 @@ import gc
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
@@ -19,11 +20,10 @@ from kipwire.aio.serving import EVERYWHERE
 from kipwire.cli.command_line import fail, report_failure
 from kipwire.cli.jobs import Format
 from kipwire.cli.output import Output, metrics_text
-from kipwire.cluster.cluster import Cluster
+from kipwire.cluster import ONCE, Cluster, Patience, lag
 from kipwire.cluster.groups import matches_any
-from kipwire.cluster.looking import look
 from kipwire.cluster.metrics import metrics_of
-from kipwire.cluster.model import LagQuery, Look
+from kipwire.cluster.model import Look
 from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import prepare, run
@@ -32,10 +32,8 @@ from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
 from kipwire.console.offsets.report import Report, json_of, text_of
 from kipwire.tools.text import did_you_mean, print_err
 
-ATTEMPTS = 4
-"""Looks in a row, as long as something cannot be read that may pass, such as a leader that is being elected."""
-PAUSE = 0.5
-"""Seconds before the second one; twice as many before each that follows."""
+PATIENCE = Patience(4, 0.5)
+"""With looks, as long as something cannot be read that may pass, such as a leader that is being elected."""
 STALLED_AFTER = 60.0
 _MOST_NAMES = 10
 _MOST_PROBLEMS = 10
@@ -44,6 +42,21 @@ _ALLOCATIONS_UNTIL_COLLECTED = 100_000
 takes a third of its time."""
 _ROUNDS_UNTIL_OLD = 3
 _SECONDS_UNTIL_OLD = 60.0
+
+
+class LagQuery(NamedTuple):
+    """Groups and topics, and what is asked about them; see `lag.look`."""
+
+    groups: tuple[str, ...]
+    topics: tuple[str, ...]
+    committed: bool
+    seconds: bool
+
+    async def look(self, cluster: Cluster, memory: Memory | None = None) -> Look:
+        """Look at a cluster."""
+        return await lag.look(
+            cluster, self.groups, self.topics, committed=self.committed, seconds=self.seconds, memory=memory
+        )
 
 
 def run_live(
@@ -74,12 +87,12 @@ def show(
         format_: how it is written.
         stalled_after: seconds until a second look, which says who stands still; None for one look.
     """
-    where = ",".join(map(shown_address, brokers))
     prepare(settings)
-    first, last = run(_looks(Cluster(settings, brokers), query, stalled_after))
+    cluster = Cluster(brokers, settings, patience=PATIENCE)
+    first, last = run(_looks(cluster, query, stalled_after))
     if not (last.groups or last.problems) and (query.groups or query.topics):
-        fail(f"{where}: {_nothing(query, last.names)}")
-    report = Report(where, last, first)
+        fail(f"{cluster.name}: {_nothing(query, last.names)}")
+    report = Report(cluster.name, last, first)
     out = Output()
     for line in _lines(report, format_, all_rows=bool(query.groups or query.topics)):
         out.write(line)
@@ -124,25 +137,12 @@ def _some(names: Sequence[str]) -> str:
 
 async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None) -> tuple[Look | None, Look]:
     """Take the look that is shown, after an earlier one if there are two."""
-    try:
-        found = await _patient(cluster, query)
+    async with cluster:
+        found = await query.look(cluster)
         if stalled_after is None:
             return None, found
         await asyncio.sleep(stalled_after)
-        return found, await _patient(cluster, query)
-    finally:
-        await cluster.close()
-
-
-async def _patient(cluster: Cluster, query: LagQuery) -> Look:
-    """Take a look; another one where something may pass by itself, a bounded number of times."""
-    found = await look(cluster, query)
-    for attempt in range(ATTEMPTS - 1):
-        if not any(problem.may_pass for problem in found.problems):
-            break
-        await asyncio.sleep(PAUSE * 2**attempt)
-        found = await look(cluster, query)
-    return found
+        return found, await query.look(cluster)
 
 
 def serve(
@@ -170,7 +170,7 @@ def serve(
         lambda line: print_err(f"kipwire: {line}"),
     )
     prepare(settings)
-    work = _serve(Cluster(settings, brokers), exporter, query, listen, every)
+    work = _serve(Cluster(brokers, settings, patience=ONCE), exporter, query, listen, every)
     serve_until_end(work, shown_address(listen))
 
 
@@ -181,7 +181,7 @@ async def _serve(cluster: Cluster, exporter: Exporter, query: LagQuery, listen: 
     here = "localhost" if host in EVERYWHERE else host  # nothing can be fetched from [::]
     print_err(f"kipwire: metrics of {cluster.name} at http://{shown_address((here, port))}/metrics")
     try:
-        await exporter.run(partial(look, cluster, query, Memory()), every)
+        await exporter.run(partial(query.look, cluster, Memory()), every)
     finally:
         server.close()
         await scrapes.close()

@@ -105,7 +105,7 @@ class Writer:
         if log is not None and head.base_offset <= log.last_offset:
             raise LineError(
                 f'{batch.place}: "base_offset" {head.base_offset} is not above {log.last_offset}, where the batch of '
-                f"{log.place} ends; give the lines of one copy of {partition.topic} partition {partition.partition}, "
+                f"{log.place} ends; give the lines of one copy of {partition.topic} partition {partition.number}, "
                 "in their order"
             )
         if log is None or self._is_full(log, batch, len(data)):
@@ -154,7 +154,7 @@ class Writer:
         if batch.segment is not None and self._segment_bytes is None and last_offset < batch.segment <= base:
             is_near = batch.head.last_offset - batch.segment <= HIGHEST_INT32
             base = batch.segment if is_near else base
-        folder = self._folder / f"{partition.topic}-{partition.partition}"
+        folder = self._folder / f"{partition.topic}-{partition.number}"
         folder.mkdir(exist_ok=True)
         return _Segment(folder / (batch.snapshot or f"{base:020}{SEGMENT}"), base, batch.file)
 

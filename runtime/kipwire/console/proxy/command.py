@@ -8,11 +8,17 @@ from typing import Any
 import click
 
 from kipwire.cli.command_line import PATH
-from kipwire.console.brokers import ADVERTISED, BROKER, broker_options, listener_options
+from kipwire.console.brokers import ADVERTISED, BROKERS, broker_options, listener_options
 
 
 @click.command
-@click.option("--to", type=BROKER, required=True, help="A broker of the cluster, as in kafka-1:9092.")
+@click.option(
+    "--to",
+    type=BROKERS,
+    required=True,
+    metavar="HOST:PORT[,...]",
+    help="Brokers of the cluster, of which one must answer.",
+)
 @click.option(
     "--listen",
     default="127.0.0.1:9093",

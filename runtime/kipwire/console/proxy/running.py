@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.machinery import SourceFileLoader
 from logging import DEBUG
 from pathlib import Path
@@ -65,7 +65,9 @@ class _Passed:
         return f"{requests} with {self.sent:,} B and {responses} with {self.received:,} B have passed"
 
 
-def run_proxy(files: Iterable[Path], settings: Settings, verbose: bool, to: Address, listen: str, **how: Any) -> None:
+def run_proxy(
+    files: Iterable[Path], settings: Settings, verbose: bool, to: Sequence[Address], listen: str, **how: Any
+) -> None:
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
     passed = _Passed()
     try:
@@ -79,7 +81,7 @@ def run_proxy(files: Iterable[Path], settings: Settings, verbose: bool, to: Addr
 
     async def work() -> None:
         async with proxy:
-            print_err(f"kipwire: listening at {shown_address(proxy.address)} for {shown_address(to)}")
+            print_err(f"kipwire: listening at {shown_address(proxy.address)} for {','.join(map(shown_address, to))}")
             try:
                 await proxy.wait_closed()
             finally:
