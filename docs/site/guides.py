@@ -17,6 +17,7 @@ ORDER = (
     "connections",
     "typed-client",
     "aio",
+    "cluster",
     "migrating",
     "projection",
     "proxy",

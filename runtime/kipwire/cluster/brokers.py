@@ -76,19 +76,18 @@ class Patience(NamedTuple):
     pause: float = 0.1
     """Seconds before the second attempt; twice as many before each that follows."""
 
-    def pauses(self) -> Iterator[float | None]:
-        """Yield for each attempt the seconds to wait after it; None for the last."""
-        for number in range(self.attempts - 1):
-            yield self.pause * 2**number
-        yield None
+    def pauses(self) -> Iterator[float]:
+        """Yield the seconds to wait before each attempt but the first."""
+        return (self.pause * 2**number for number in range(self.attempts - 1))
 
     async def repeat(self, work: Callable[[], Awaitable[T]], is_wanting: Callable[[T], bool]) -> T:
         """Do something again as long as its result is wanting, but no more than `attempts` times."""
+        found = await work()
         for pause in self.pauses():
-            found = await work()
-            if pause is None or not is_wanting(found):
+            if not is_wanting(found):
                 break
             await asyncio.sleep(pause)
+            found = await work()
         return found
 
 

@@ -275,7 +275,7 @@ class Reader:
         failed = [partition for partition in partitions if self._failures[partition]]
         if failed:
             most = max(self._failures[partition] for partition in failed)
-            await asyncio.sleep(list(self._patience.pauses())[most - 1] or 0)
+            await asyncio.sleep(self._patience.pause * 2 ** (most - 1))
             self._brokers.begin()
             self._leaders |= await renewed(self._brokers, failed)
 

@@ -128,19 +128,24 @@ async def find_leaders(brokers: Brokers, wanted: Wanted, patience: Patience = ON
     Raises:
         KipwireError: no broker answers.
     """
+    found = await _leaders_now(brokers, wanted)
     for pause in patience.pauses():
-        found = Leaders()
-        names = sorted(wanted)
-        for at in range(0, len(names), TOPICS_AT_ONCE):
-            some = names[at : at + TOPICS_AT_ONCE]
-            topics = [MetadataRequestTopic(name=name) for name in some]
-            request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
-            found.address, response = await brokers.ask_any(request)
-            _note_leaders(response, {name: wanted[name] for name in some}, found)
-        if pause is None or not any(problem.may_pass for problem in found.problems):
+        if not any(problem.may_pass for problem in found.problems):
             break
         await asyncio.sleep(pause)
         brokers.begin()
+        found = await _leaders_now(brokers, wanted)
+    return found
+
+
+async def _leaders_now(brokers: Brokers, wanted: Wanted) -> Leaders:
+    found, names = Leaders(), sorted(wanted)
+    for at in range(0, len(names), TOPICS_AT_ONCE):
+        some = names[at : at + TOPICS_AT_ONCE]
+        topics = [MetadataRequestTopic(name=name) for name in some]
+        request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        found.address, response = await brokers.ask_any(request)
+        _note_leaders(response, {name: wanted[name] for name in some}, found)
     return found
 
 
@@ -188,19 +193,19 @@ async def find_offsets(
         committed: whether partitions end where the first open transaction begins.
         patience: for leaders that move or fail.
     """
-    found, asked = Offsets(), leaders
+    found = Offsets()
+    await _ask_leaders(brokers, leaders, timestamp, committed, found)
     for pause in patience.pauses():
-        await _ask_leaders(brokers, asked, timestamp, committed, found)
-        if pause is None or not found.again:
+        if not found.again:
             break
         await asyncio.sleep(pause)
         brokers.begin()
         asked = {partition: leaders[partition] for partition in found.again}
-        asked |= await renewed(brokers, found.again)
+        await _ask_leaders(brokers, asked | await renewed(brokers, found.again), timestamp, committed, found)
     return found
 
 
-async def renewed(brokers: Brokers, partitions: Iterable[Partition]) -> Mapping[Partition, Node]:
+async def renewed(brokers: Brokers, partitions: Iterable[Partition]) -> dict[Partition, Node]:
     """Find leaders again, as far as they are known now."""
     try:
         return await find_leaders(brokers, wanted_of(partitions))
