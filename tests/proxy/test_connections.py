@@ -19,9 +19,11 @@ from kafka_messages.sasl_handshake_request.v0 import SaslHandshakeRequest as Sas
 from kafka_messages.sasl_handshake_response.v1 import SaslHandshakeResponse
 from kipwire import Message
 from kipwire.aio import AuthenticationFailure, Closed, connect, link, served
+from kipwire.aio.failures import shown_address
 from kipwire.connection import Plain, Request, Response
 from kipwire.proxy import Exchange, on
 from tests.support.subjects.peers import Broker, QuietProxy, client_context, peer, run, server_context, until
+from tests.support.subjects.scripted_broker import unused_address
 
 REGISTRY = kafka_messages.REGISTRY
 LOG = logging.getLogger("kipwire.proxy")
@@ -205,6 +207,24 @@ def test_a_broker_that_cannot_be_reached_is_one_line_for_each_client(caplog: pyt
 
     run(work())
     assert len(lines(caplog)) == 2 and all("connection refused" in one for one in lines(caplog))
+
+
+def test_of_several_addresses_one_has_to_answer_and_the_dead_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    dead = unused_address()
+
+    async def work() -> None:
+        async with Broker().serve() as server, QuietProxy([dead, server.address, "localhost:1"]) as proxy:
+            for _ in range(2):
+                async with connect(proxy.address) as client:
+                    assert (await client.request(beat())).throttle_time_ms == 5
+        async with QuietProxy(f"{dead},{shown_address(server.address)}") as proxy:  # which is gone by now
+            with pytest.raises(Closed):
+                await connect(proxy.address)
+
+    run(work())
+    first, again, closed = lines(caplog)
+    assert first == again == f"{dead}: connection refused; is the broker running on this port?"
+    assert closed.startswith("the connection of ") and "connection refused" in closed and dead not in closed
 
 
 def test_a_client_that_asks_without_reading_is_not_read_further() -> None:
