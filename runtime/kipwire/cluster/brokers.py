@@ -8,7 +8,6 @@ into the cluster one has to answer; the log `kipwire.cluster` names those that d
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -18,7 +17,7 @@ from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.aio import Address, AuthenticationFailure, Connection, Failure, TlsFailure
 from kipwire.aio.failures import parse_addresses, shown_address
 from kipwire.cluster.model import Problem
-from kipwire.cluster.settings import Settings
+from kipwire.cluster.settings import Settings, log
 from kipwire.message.messages import Message
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import printable_line
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
-
-log = logging.getLogger("kipwire.cluster")
 
 _MOST_KNOWN = 1000
 """Brokers that are kept as ways into the cluster."""
@@ -46,7 +43,7 @@ class Node(NamedTuple):
         return shown_address(self.address) if self.id is None else f"node {self.id} at {shown_address(self.address)}"
 
 
-class Described(NamedTuple):
+class Description(NamedTuple):
     """A cluster, as one of its brokers describes it.
 
     Controllers have no Metadata; where that API is missing, DescribeCluster gives the nodes, which are controllers.
@@ -132,14 +129,14 @@ class Brokers:
         self._failures.clear()
 
     async def nodes(self) -> list[Node]:
-        """Begin a round, and list all brokers of the cluster by the first one that answers; see `Described`.
+        """Begin a round, and list all brokers of the cluster by the first one that answers; see `Description`.
 
         Raises:
             KipwireError: none answers.
         """
         return (await self.describe()).nodes
 
-    async def describe(self) -> Described:
+    async def describe(self) -> Description:
         """Begin a round, and describe the cluster as `nodes` does, with its controller."""
         self.begin()
         _, found = await self.at_any(_describe)
@@ -249,17 +246,17 @@ class Brokers:
             del self._opening[address]
 
 
-async def _describe(broker: Connection) -> Described:
+async def _describe(broker: Connection) -> Description:
     if ApiKey.METADATA in broker.versions:
         found = await broker.request(MetadataRequest(topics=[]))
         nodes = sorted(Node(one.node_id, (one.host, one.port)) for one in found.brokers)
-        return Described(broker.address, nodes, found.controller_id)
+        return Description(broker.address, nodes, found.controller_id)
     cluster = await broker.request(DescribeClusterRequest(endpoint_type=EndpointType.CONTROLLER))
     if cluster.error_code:
         why = f"{ErrorCode.text(cluster.error_code)}{': ' * bool(cluster.error_message)}{cluster.error_message or ''}"
         raise NotFound.by(broker.address, f"cannot describe its cluster: {why}")
     nodes = sorted(Node(one.broker_id, (one.host, one.port)) for one in cluster.brokers)
-    return Described(broker.address, nodes, cluster.controller_id)
+    return Description(broker.address, nodes, cluster.controller_id)
 
 
 def may_pass(code: int) -> bool:

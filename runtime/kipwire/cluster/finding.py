@@ -9,7 +9,7 @@ from __future__ import annotations
 from kafka_messages.enums import CoordinatorType, ErrorCode
 from kafka_messages.find_coordinator_request.v3 import FindCoordinatorRequest
 from kipwire.aio import Connection
-from kipwire.cluster.brokers import Brokers, Described, Node, NotFound, may_pass
+from kipwire.cluster.brokers import Brokers, Description, Node, NotFound, may_pass
 from kipwire.cluster.given import Target
 from kipwire.cluster.partitions import find_leaders
 from kipwire.records.names import Partition
@@ -80,7 +80,7 @@ async def coordinator(brokers: Brokers, kind: CoordinatorType, name: str, node: 
     return Node(found.node_id, (found.host, found.port))
 
 
-def _by_id(described: Described, number: int, what: str) -> Node:
+def _by_id(described: Description, number: int, what: str) -> Node:
     found = next((one for one in described.nodes if one.id == number), None)
     if found is None:
         shown = ", ".join(str(one.id) for one in described.nodes[:_LONGEST_LIST]) or "none"

@@ -46,8 +46,8 @@ _ELSEWHERE: Any = object()
 _ASSIGNMENT = "ConsumerProtocolAssignment"
 _VERSION_BYTES = 2
 
-Offsets = dict[Partition, int]
-Committed = tuple[Offsets, Offsets]
+ByPartition = dict[Partition, int]
+Committed = tuple[ByPartition, ByPartition]
 """Offsets; and, of share groups, lags."""
 
 
@@ -124,7 +124,7 @@ def _filter_partitions(partitions: Iterable[Partition], patterns: Sequence[str])
     return frozenset(partition for partition in partitions if matches_any(partition.topic, patterns))
 
 
-def _of_topics(offsets: Offsets, patterns: Sequence[str]) -> Offsets:
+def _of_topics(offsets: ByPartition, patterns: Sequence[str]) -> ByPartition:
     return {partition: offset for partition, offset in offsets.items() if matches_any(partition.topic, patterns)}
 
 
@@ -312,7 +312,7 @@ async def _fetch_offsets(
             yield name, (_offsets(name, answer.topics, problems), {})
 
 
-def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> Offsets:
+def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> ByPartition:
     found = {}
     for topic in topics:
         for one in topic.partitions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,14 @@ from kipwire.cluster.given import NO_CERTIFICATES, NO_LOGIN, Certificates, Given
 from kipwire.cluster.logins import mechanism_of
 from kipwire.cluster.properties import Properties, SettingsError, read_properties
 from kipwire.cluster.tls import context_of
-from kipwire.tools.text import did_you_mean, print_err
+from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from kipwire.connection import Mechanism
     from kipwire.message.registry import Registry
+
+log = logging.getLogger("kipwire.cluster")
+"""Addresses that do not answer where others do, and settings without an effect."""
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -64,7 +68,7 @@ class Settings:
         """
         properties = self.properties if self.config is None else read_properties(self.config)
         if unread := properties.unread():
-            print_err(f"{properties.path}: ignored settings: {', '.join(unread)}")
+            log.warning("%s: ignored settings: %s", properties.path, ", ".join(unread))
         protocol = _protocol(properties)
         has_tls = protocol.endswith("SSL") if self.tls is None else self.tls
         if self.certificates != NO_CERTIFICATES:

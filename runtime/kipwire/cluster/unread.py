@@ -202,42 +202,33 @@ async def _ask_alone(
         async with room:
             first = await _first(brokers, search, position)
     except Failure:
-        pass  # `brokers` keeps it
-    except RefusedError as error:
-        problems.append(_problem(search.partition, error.code))
+        return  # `brokers` keeps it
     except MissingExtraError as error:
-        problems.append(Problem("lag in seconds", str(error)))
+        first = Problem("lag in seconds", str(error))
     except KipwireError as error:
-        problems.append(Problem(f"{search.partition} at offset {position}", str(error)))
-    else:
-        if first is not None:
-            found[position] = first
+        first = Problem(f"{search.partition} at offset {position}", str(error))
+    if isinstance(first, Problem):
+        problems.append(first)
+    elif first is not None:
+        found[position] = first
 
 
-class RefusedError(KipwireError):
-    """A leader does not give the records of a partition."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-async def _first(brokers: Brokers, search: Search, position: int) -> First | None:
+async def _first(brokers: Brokers, search: Search, position: int) -> First | Problem | None:
     """Find the first record from a position on; None where none was found within the bounds.
 
     Raises:
-        KipwireError: the leader refuses it, or the records are damaged.
+        KipwireError: the leader cannot be asked, or the records are damaged.
     """
     for size in SIZES:
         if position >= search.end:
             return _NOTHING
-        parts = await fetch(brokers, search.leader, [(search.partition, position, size)], size)
-        if (part := parts.get(search.partition)) is None:
+        part = (await fetch(brokers, search.leader, [(search.partition, position, size)], size)).get(search.partition)
+        if part is None:
             raise KipwireError("the leader returned nothing for it")
         if part.is_out_of_range:
             return None  # removed since
         if part.error_code:
-            raise RefusedError(part.error_code)
+            return _problem(search.partition, part.error_code)
         if not part.records:
             return _NOTHING
         firsts, position = firsts_in(part.records, [position])

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kipwire.cli.command_line import discard_output, fail
-from kipwire.cluster.brokers import log as brokers_log
 from kipwire.cluster.settings import Settings
+from kipwire.cluster.settings import log as brokers_log
 from kipwire.model.errors import KipwireError
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import print_err, print_out, printable_line
@@ -28,14 +28,15 @@ T = TypeVar("T")
 def prepare(settings: Settings) -> None:
     """Read the files of settings and ask for passwords; what is wrong with them ends the program."""
     try:
-        settings.prepare()
+        with log_of_brokers():
+            settings.prepare()
     except KipwireError as error:
         fail(str(error))
 
 
 @contextmanager
 def log_of_brokers() -> Iterator[None]:
-    """Print while the block runs which of several given addresses do not answer."""
+    """Print what `kipwire.cluster` logs while the block runs: dead addresses, settings without an effect."""
     lines = _Lines()
     brokers_log.addHandler(lines)
     try:

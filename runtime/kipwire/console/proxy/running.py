@@ -14,7 +14,7 @@ from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.cli.command_line import fail
 from kipwire.cluster.settings import Settings
-from kipwire.console.brokers.running import print_log, serve
+from kipwire.console.brokers.running import prepare, print_log, serve
 from kipwire.model.errors import KipwireError
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
 from kipwire.proxy.filters import log
@@ -71,6 +71,7 @@ def run_proxy(
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
     passed = _Passed()
     try:
+        prepare(settings)
         filters, upstream = filters_of(files), settings.security
         how |= {"ssl": upstream.tls, "sasl": upstream.sasl, "timeout": settings.timeout}
         proxy = Proxy(to, filters, listen=listen, observer=passed, **how)
