@@ -78,6 +78,12 @@ MODULES = (
         "One connection over asyncio, and servers. The guide is [One connection, with asyncio](../docs/aio.md).",
     ),
     Module(
+        "kipwire.cluster",
+        "kipwire.cluster",
+        "The brokers of a cluster: leaders, offsets, records, and the lag of groups. "
+        "The guide is [Clusters](../docs/cluster.md).",
+    ),
+    Module(
         "kipwire.proxy",
         "kipwire.proxy",
         "A proxy between clients and brokers, with filters that are typed functions. "
@@ -103,6 +109,7 @@ SMALLER = (
     "kipwire.model.abi",
     "kipwire.message.encodings",
     "kipwire.model.enums",
+    "kipwire.cluster.lag",
     "kipwire.drafts.header_keys",
     "kipwire.records.producer_sequence",
     "kipwire.drafts.wire_format_08",

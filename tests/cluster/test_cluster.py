@@ -125,6 +125,9 @@ def test_reading_gives_each_record_from_an_offset_on_once() -> None:
         last = {Partition("orders", n): len(broker.records("orders", n)) for n in range(4)}
         for _ in range(5):
             starts = {partition: random.randrange(end + 1) for partition, end in last.items()}
+            broker.fail(ApiKey.FETCH, ErrorCode.NOT_LEADER_OR_FOLLOWER, times=random.randrange(1, 4))
+            broker.disconnect(ApiKey.FETCH, times=random.randrange(1, 3))
+            broker.move_leader("orders", random.randrange(3), to=random.randrange(1, 3))
             found = ask(broker.bootstrap_servers, partial(offsets_of, read=starts))
             assert found == {partition: list(range(start, last[partition])) for partition, start in starts.items()}
 
