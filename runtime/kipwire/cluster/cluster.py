@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from kafka_messages.enums import ListOffsetsTimestamp
@@ -74,8 +75,8 @@ class Cluster:
     @property
     def once(self) -> Cluster:
         """The same connections, without patience: what fails is reported at once."""
-        same = Cluster.__new__(Cluster)
-        same._brokers, same.patience = self._brokers, ONCE
+        same = copy(self)
+        same.patience = ONCE
         return same
 
     @property
@@ -173,7 +174,7 @@ class Cluster:
     async def first_records(
         self,
         behind: Mapping[Partition, Iterable[int]],
-        leaders: Mapping[Partition, Node],
+        leaders: Leaders,
         starts: Mapping[Partition, int],
         ends: Mapping[Partition, int],
         memory: Memory | None = None,
@@ -190,4 +191,4 @@ class Cluster:
         searches = searches_of(behind, leaders, starts, ends)
         if memory is None:
             return await find_firsts(self._brokers, searches)
-        return await memory.find(self._brokers, searches, getattr(leaders, "logs", {}))
+        return await memory.find(self._brokers, searches, leaders.logs)

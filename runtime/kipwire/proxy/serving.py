@@ -89,6 +89,7 @@ class Proxy:
         for one in self._filters:
             one.expect_of(kafka_messages.REGISTRY)
         self._ways = aio.parse_addresses(to)
+        """The given addresses; the one that has answered last is the first."""
         self._dead: set[Address] = set()
         """Given addresses that do not answer, as the log has said."""
         self._nodes = Nodes(self._ways[0], *listen, advertised or (None, None), self._serve)
@@ -179,7 +180,9 @@ class Proxy:
                 break
         else:
             upstream = await aio.connect(last, timeout=timeout, **how)
-        self._dead.discard(upstream.address)
+        if others:  # the next client begins with the one that answers
+            self._dead.discard(upstream.address)
+            self._ways = tuple(dict.fromkeys((upstream.address, *self._ways)))
         try:
             yield upstream
         finally:
