@@ -14,7 +14,7 @@ async def report(brokers: str, topic: str) -> None:
             print(f"{row.group} is {row.lag} records and {row.seconds} seconds behind in {row.partition}")
         leaders = await cluster.leaders(topic)
         starts, ends = await cluster.ranges(leaders)
-        for partition, end in ends.items():
+        for partition, end in sorted(ends.items()):
             print(f"{leaders[partition]} leads {partition}, from offset {starts.get(partition)} to {end}")
         last: list[Record] = []
         async for batches in cluster.read({partition: max(end - 10, 0) for partition, end in ends.items()}):

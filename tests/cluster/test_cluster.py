@@ -6,8 +6,6 @@ import asyncio
 import logging
 import socket
 import ssl
-import subprocess
-import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -36,7 +34,6 @@ from kipwire.testing import FakeBroker
 from tests.cluster.conftest import TIME, committed
 from tests.support import command_line
 from tests.support.example_programs import example
-from tests.support.live.real_broker import ADDRESS
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.scripted_broker import unused_address
 
@@ -344,24 +341,3 @@ def test_the_example_prints_lag_leaders_and_the_last_records(
         f"node 1 at {broker.bootstrap_servers} leads orders/{number}, from offset 0 to 10" for number in range(2)
     ]
     assert lines[4:] == [f"{TIME + 10_000 + number} None b'late {number}'" for number in range(2, 12)]
-
-
-@pytest.mark.broker
-@pytest.mark.xdist_group("broker")
-def test_the_example_runs_with_a_real_broker(capsys: pytest.CaptureFixture[str]) -> None:
-    topic = f"report-{Random().getrandbits(64):x}"
-    producer = Producer({"bootstrap.servers": ADDRESS})
-    for number in range(12):
-        producer.produce(topic, b"%d" % number)
-    assert producer.flush(30) == 0
-    asyncio.run(example("cluster_report").report(f"{unused_address()},{ADDRESS}", topic))
-    shown = capsys.readouterr()
-    assert f" leads {topic}/0, from offset 0 to 12\n" in shown.out and shown.err == ""
-    assert [line.split()[-1] for line in shown.out.splitlines()[-10:]] == [f"b'{number}'" for number in range(2, 12)]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples/cluster_report.py"), unused_address(), topic],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
