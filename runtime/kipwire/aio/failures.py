@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Iterable
+from typing import cast
 
 from kipwire.model.errors import KipwireError, abbreviate, shorten
 from kipwire.tools.text import printable_line
@@ -129,11 +130,9 @@ def parse_addresses(given: str | Address | Iterable[str | Address]) -> tuple[Add
     """
     if isinstance(given, str):
         return tuple(parse_address(one.strip()) for one in given.split(","))
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int):
-        return ((given[0], given[1]),)
-    found: list[Address] = []
-    for one in given:
-        found += parse_addresses(one)
+    is_one = isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], int)
+    several = cast("Iterable[str | Address]", (given,) if is_one else given)
+    found = [one for some in several for one in (parse_addresses(some) if isinstance(some, str) else (some,))]
     if not found:
         raise ValueError("the address of a broker is missing")
     return tuple(found)

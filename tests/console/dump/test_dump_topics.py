@@ -250,10 +250,10 @@ class Scripted(Reader):
         self.asked: list[tuple[int, int]] = []
         self.ends = {-2: first, -1: last}
 
-    def where(self, _: Partition) -> str:
+    def where(self, partition: Partition) -> str:
         return "b:1"
 
-    async def offset(self, _: Partition, timestamp: int) -> int:
+    async def offset(self, partition: Partition, timestamp: int) -> int:
         return self.ends[timestamp]
 
     async def fetch(self, offsets: Mapping[Partition, int], size: int) -> dict[Partition, Part]:
@@ -307,7 +307,7 @@ def test_offsets_that_were_removed_meanwhile_are_named(capsys: pytest.CaptureFix
         brokers.ends[-2] = 0
         asked = iter([0, 5])
 
-        async def offset(_: Partition, timestamp: int) -> int:
+        async def offset(partition: Partition, timestamp: int) -> int:
             return next(asked) if timestamp == -2 else 10
 
         brokers.offset = offset  # type: ignore[method-assign]
