@@ -8,8 +8,8 @@ Items that only one side has are grouped by the gaps between the items that kept
 a field be a renamed one: the same bytes at the same position.
 
 One change must be one finding: hence `_Seen`, and the places where one difference hides another that follows from it.
-`wire_items` has what is compared, `tags` what must hold over all versions, `columns` what tables need, `rules` whom a
-change breaks, and `package` which two messages belong together.
+`wire_items` has what is compared, `messages` what changed in a message as a whole, `tags` what must hold over all
+versions, `columns` what tables need, `rules` whom a change breaks, and `package` which two messages belong together.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs, compare_field_enums
+from kipgen.commands.compat.messages import compare_wholes
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags, compare_tagged_data, compare_tags
 from kipgen.commands.compat.wire_items import WireItem, WireItems, fingerprint, wire_items
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
-from kipgen.language.versions import Versions
 from kipgen.resolve.wire import WireField, resolve
 
 _NEVER_USED: UsedTags = {}
@@ -46,7 +46,7 @@ def compare_messages(
         enums: the enums of both revisions.
     """
     tagged = (*compare_tags(old, new, used), *compare_tagged_data(old, new))
-    return merge_versions((*_compare_heads(old, new), *tagged, *_compare_versions(old, new, enums)))
+    return merge_versions((*compare_wholes(old, new), *tagged, *_compare_versions(old, new, enums)))
 
 
 def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
@@ -55,48 +55,6 @@ def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     renamed = {(one.old.name, one.new.name) for one in changes if one.rule in ("field-renamed", "tag-reused")}
     worse = {one.path for one in changes if BY_ID[one.rule].severity in ("wire", "source")}
     return merge_versions(change for change in compare_columns(old, new, renamed) if change.path not in worse)
-
-
-def _compare_heads(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
-    """Compare the properties of the messages themselves."""
-
-    def change(rule: str, property_: str, text: str, versions: Versions = Versions.NONE) -> Change:
-        spots = Spot(new.location, property_), Spot(old.location, property_)
-        return Change(rule, new.name, text, *spots, frozenset(versions.each()))
-
-    before, after = old.valid_versions, new.valid_versions
-    if old.name != new.name:
-        yield change("message-renamed", "name", f"was {old.name}")
-    # With another type the apiKey is mostly another, too; that is no second finding.
-    if old.type != new.type:
-        yield change("message-type-changed", "type", f"type {old.type} became {new.type}")
-    elif old.api_key != new.api_key:
-        keys = ("none" if key is None else str(key) for key in (old.api_key, new.api_key))
-        yield change("api-key-changed", "apiKey", f"apiKey {' became '.join(keys)}")
-    if after.is_empty and not before.is_empty:
-        yield change("message-retired", "validVersions", f"validVersions {before} became none", before)
-    elif not before.is_empty:
-        text = f"validVersions {before} became {after}"
-        if after.highest < before.highest:
-            gone = Versions(after.highest + 1, before.highest)
-            yield change("highest-version-lowered", "validVersions", text, gone.intersect(before))
-        elif after.highest > before.highest:
-            yield change("versions-added", "validVersions", text)
-        if after.lowest < before.lowest <= after.highest:
-            gained = Versions(after.lowest, before.lowest - 1)
-            is_spoken = not gained.intersect(new.served_versions).is_empty
-            yield change("lowest-version-lowered" if is_spoken else "old-versions-added", "validVersions", text)
-        elif after.lowest > before.lowest:
-            yield change("lowest-version-raised", "validVersions", text)
-    elif not after.is_empty:
-        rule = "old-versions-added" if new.served_versions.is_empty else "versions-added"
-        yield change(rule, "validVersions", f"validVersions none became {after}")
-    if not new.served_versions.contains(old.served_versions.intersect(after)):
-        text = f"servedVersions {old.served_versions} became {new.served_versions}"
-        yield change("served-versions-narrowed", "servedVersions", text)
-    if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
-        text = f"version {after.highest} was released and is now marked unstable"
-        yield change("released-made-unstable", "latestVersionUnstable", text)
 
 
 def _compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs) -> Iterator[Change]:
