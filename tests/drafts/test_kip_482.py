@@ -123,7 +123,9 @@ def test_a_receiver_skips_a_tagged_field_that_it_does_not_know(tags: dict[int, A
 
 
 def test_a_tagged_field_is_added_without_a_new_version(tags: dict[int, Any], tmp_path: Path) -> None:
-    added = TAGS.replace('"Last"', '"Added", "type": "int8", "versions": "1+", "tag": 1}, {"name": "Last"')
+    added = TAGS.replace(
+        '"Last"', '"Added", "type": "int8", "versions": "1+", "tag": 1, "ignorable": true}, {"name": "Last"'
+    )
     assert [found.rule.id for found in compare_texts(tmp_path / "compat", TAGS, added)] == []
     newer = classes_of(added, "kip_482_added", tmp_path)
     message = newer[1](plain=7, first="a", added=5)

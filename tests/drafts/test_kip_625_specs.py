@@ -159,7 +159,7 @@ def test_a_field_of_any_version_has_one_name_and_type_in_python() -> None:
 def test_an_encoding_changes_with_a_new_version_and_not_in_a_released_one(tmp_path: Path) -> None:
     old = spec(field_of("int32"))
     later = spec(field_of("int32", encoding={"0-3": "fixed32", "4+": "packed32"}), valid="0-4")
-    assert [one.rule.id for one in compare_texts(tmp_path / "new", old, later)] == ["versions-added"]
+    assert [one.rule.id for one in compare_texts(tmp_path / "new", old, later)] == ["version-not-negotiated"]
     found = compare_texts(tmp_path / "released", old, field("int32", "packed32"))
     assert [(one.rule.id, one.severity) for one in found] == [("encoding-changed", "wire")]
 

@@ -13,6 +13,9 @@ from kipgen.resources import kafka_spec
 from kipwire.cli.command_line import fail
 from kipwire.tools.text import print_err
 
+SPECS = Path("schemas")
+"""The folder of packages' specs, if the settings name none."""
+
 
 def print_problems(problems: Iterable[Problem]) -> None:
     """Print what is wrong with specs to standard error, with source lines: why a command cannot run."""
@@ -47,7 +50,7 @@ def find_spec(path: Path) -> tuple[Path, str]:
 
 def packages_here(settings: Settings) -> list[Path]:
     """Find the folders of specs that the settings name, or else those in schemas/; exit with 2 without any."""
-    folders = list(settings.specs) or sorted(one for one in Path("schemas").glob("*") if spec_files(one))
+    folders = list(settings.specs) or sorted(one for one in SPECS.glob("*") if spec_files(one))
     if not folders:
         fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")
     return folders

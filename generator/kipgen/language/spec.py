@@ -119,6 +119,8 @@ class MessageSpec:
     """True if the tagged versions of a field may have an end."""
     extensible_tagged_versions: bool = False
     """True if they may later begin in an earlier version: readers keep a tag that is not of their version."""
+    no_new_versions: bool = False
+    """True if its versions are not negotiated, so that it may get tagged fields but no new version."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields of the message itself, never to be used again (KIP-482)."""
 

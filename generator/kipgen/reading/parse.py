@@ -135,6 +135,7 @@ class _Parser:
             latest_version_unstable=not retired and obj.flag("latestVersionUnstable"),
             closed_tagged_versions=obj.flag("closedTaggedVersions"),
             extensible_tagged_versions=obj.flag("extensibleTaggedVersions"),
+            no_new_versions=obj.flag("noNewVersions"),
             reserved_tags=obj.integers("reservedTags"),
         )
         as_struct = StructSpec(

@@ -79,6 +79,7 @@ _ABOUT_OTHER_THINGS = {
     "api-key-changed": "the number is in the header",
     "header-changed": "the bytes before it are others, as test_compat_headers compares them",
     "highest-version-lowered": "there is nothing to read it with",
+    "new-version-refused": "there is nothing to read it with on the old side",
     "lowest-version-lowered": "nothing shows what the version once was",
     "tagged-form-changed": "each released version keeps its bytes; a peer knows the tag from any of them",
     "tag-forgotten": "only what comes later breaks something",
@@ -159,10 +160,9 @@ def test_flexible_versions_are_one_finding_and_hide_no_other(tmp_path: Path) -> 
 def test_unstable_version_may_change_in_request_and_response(tmp_path: Path) -> None:
     def pair(beta: str, unstable: bool = True) -> tuple[str, ...]:
         more = '"apiKey": 900' + (', "latestVersionUnstable": true' if unstable else "")
-        request = spec(ALPHA, plain_field("Beta", "int32", beta), name="ProbeRequest", type_="request", more=more)
-        response = spec(
-            ALPHA, plain_field("Beta", "int32", beta), name="ProbeResponse", type_="response", more='"apiKey": 900'
-        )
+        fields = ALPHA, plain_field("Beta", "int32", beta, ', "ignorable": true')
+        request = spec(*fields, name="ProbeRequest", type_="request", more=more)
+        response = spec(*fields, name="ProbeResponse", type_="response", more='"apiKey": 900')
         return request, response
 
     found = compare_paths(*write_revisions(tmp_path / "a", Revisions(pair("4+"), pair("3+")))).findings

@@ -37,7 +37,8 @@ def _commit(folder: Path, text: str, name: str = "Probe.json") -> str:
 
 
 def _tagged(name: str, tag: int) -> str:
-    return f'{{"name": "{name}", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": {tag}}}'
+    tagged = f'"taggedVersions": "2+", "tag": {tag}, "ignorable": true'
+    return f'{{"name": "{name}", "type": "int32", "versions": "2+", {tagged}}}'
 
 
 def _found(path: Path, revision: str = "HEAD") -> list[tuple[str, str]]:

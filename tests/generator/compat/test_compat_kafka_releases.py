@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.revisions import compare_paths
 from tests.support.kafka_jars import ARTIFACTS, fetch_jars
 
@@ -64,14 +63,5 @@ def _extract_specs(path: Path, folder: Path) -> None:
 def test_every_finding_between_two_releases_has_an_explanation(pair: tuple[str, str], releases: Path) -> None:
     compared = compare_paths(*(releases / version for version in pair))
     assert compared.messages > 250
-    serious = [one for one in compared.findings if one.severity != "notice" and not _is_new_model(one)]
+    serious = [one for one in compared.findings if one.severity != "notice"]
     assert {(one.rule.id, one.path) for one in serious} == set(_EXPLAINED[pair])
-
-
-def _is_new_model(finding: Finding) -> bool:
-    """True if a finding comes from the types that 4.1 gave to coordinator records, which had the type data before.
-
-    The number before a key in the log was the version of its spec; since then it is the apiKey, and the version is 0.
-    """
-    is_key = finding.rule.id == "highest-version-lowered" and finding.path.endswith("Key")
-    return (is_key and finding.change.endswith(" became 0")) or "type data became coordinator-" in finding.change

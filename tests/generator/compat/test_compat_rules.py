@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 from tests.support.subjects.compat_changes import (
     VERDICTS,
     compare_texts,
+    package_of,
     write_revisions,
 )
 
@@ -28,12 +29,12 @@ OF_COLUMNS = [rule for rule in ALL if rule.severity == "column"]
 
 @pytest.mark.parametrize("rule", OF_BYTES_AND_CODE, ids=lambda rule: rule.id)
 def test_bad_example_is_found_by_just_that_rule_and_good_one_breaks_nothing(rule: CompatRule, tmp_path: Path) -> None:
-    found = compare_paths(*write_revisions(tmp_path / "bad", rule.bad)).findings
+    found = compare_paths(*write_revisions(tmp_path / "bad", rule.bad), package_of=package_of).findings
     serious = {finding.rule.id for finding in found if finding.severity != "notice"}
     assert rule.id in {finding.rule.id for finding in found}
     assert serious <= {rule.id}
     assert all(finding.severity == rule.severity for finding in found if finding.rule is rule)
-    good = compare_paths(*write_revisions(tmp_path / "good", rule.good)).findings
+    good = compare_paths(*write_revisions(tmp_path / "good", rule.good), package_of=package_of).findings
     assert rule.id not in {finding.rule.id for finding in good}
     assert {finding.severity for finding in good} <= {"notice"}
 

@@ -73,7 +73,7 @@ def test_compat_judges_each_version_by_what_it_has(tmp_path: Path) -> None:
     open_ended = field_of("string", "Alpha", taggedVersions="9+", tag=3)
     before = spec(field_of("int8", "First"), open_ended, valid="8-9", flexible="9+")
     after = spec(field_of("int8", "First"), BACK, valid="8-10", flexible="9+", more=CLOSED)
-    assert [one.rule.id for one in compare_texts(tmp_path / "ended", before, after)] == ["versions-added"]
+    assert [one.rule.id for one in compare_texts(tmp_path / "ended", before, after)] == ["version-not-negotiated"]
     released = spec(field_of("int8", "First"), open_ended, valid="8-10", flexible="9+")
     found = compare_texts(tmp_path / "released", released, after)
     assert "tagged-and-plain" in {one.rule.id for one in found if one.severity == "wire"}

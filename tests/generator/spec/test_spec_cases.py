@@ -86,6 +86,7 @@ RICH: dict[str, Any] = {
     "deprecatedVersions": "0",
     "latestVersionUnstable": False,
     "closedTaggedVersions": True,
+    "noNewVersions": True,
     "about": "A probe.",
     "fields": [
         {"name": "Alpha", "type": "int32", "versions": "0+", "encoding": {"0-1": "fixed32", "2+": "packed32"}},

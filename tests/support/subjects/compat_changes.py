@@ -1,7 +1,11 @@
-"""Changes of specs, and the findings about them."""
+"""Changes of specs, and the findings about them.
+
+The text of a spec may begin with its path, as in `// schemas/core/Probe.json`.
+"""
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +22,23 @@ def write_revisions(folder: Path, revisions: Revisions) -> tuple[Path, Path]:
     for side, texts in zip(sides, (revisions.old, revisions.new), strict=True):
         side.mkdir(parents=True)
         for number, text in enumerate(texts):
-            (side / file_name(text, str(number))).write_text(text, encoding="utf-8")
+            path = text.partition("\n")[0][3:] if text.startswith("// schemas/") else file_name(text, str(number))
+            (side / path).parent.mkdir(parents=True, exist_ok=True)
+            (side / path).write_text(text, encoding="utf-8")
     return sides
+
+
+def commit_all(folder: Path) -> None:
+    """Commit all that is in a folder, which becomes a repository if it is none."""
+    who = ("-c", "user.name=Probe", "-c", "user.email=probe@example.org", "-c", "commit.gpgsign=false")
+    commit = ("commit", "--quiet", "--message=Change")
+    for arguments in (("init", "--quiet", "--initial-branch=main"), ("add", "."), commit):
+        subprocess.run(["git", "-C", folder, *who, *arguments], capture_output=True, check=True)
+
+
+def package_of(file: str) -> str:
+    """Name the package of a file in `schemas/`."""
+    return file.partition("/schemas/")[2].partition("/")[0]
 
 
 def compare_texts(folder: Path, old: str, new: str) -> tuple[Finding, ...]:
@@ -42,6 +61,8 @@ def struct_field(name: str, type_: str, *fields: str, versions: str = "0+", more
 # The table of verdicts, with changes that Kafka's own checker does not check, or gets wrong
 
 BETA, INNER = plain_field("Beta", "int32"), struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"))
+_WITHOUT_BYTES = struct_field("Beta", "Empty")
+_BITS = ', "bits": [{"name": "Kind", "bits": "0-2"}, {"name": "IsLast", "bits": "7"}]'
 REFUSED, CODE, WARNED, FINE = "wire", "source", "notice", None
 VERDICTS: dict[str, tuple[str | None, str, str]] = {
     "identical, with an inline struct": (FINE, spec(INNER), spec(INNER)),
@@ -55,7 +76,21 @@ VERDICTS: dict[str, tuple[str | None, str, str]] = {
         spec(plain_field("Alpha", "string")),
         spec(plain_field("Alpha", "string", more=', "nullableVersions": "4+"'), valid="0-4"),
     ),
-    "tagged field added to released flexible versions": (FINE, spec(), spec(ALPHA, tagged_field("Beta", 0))),
+    "tagged field added to released flexible versions": (
+        FINE,
+        spec(),
+        spec(ALPHA, tagged_field("Beta", 0, more=', "ignorable": true')),
+    ),
+    "tagged field that is not ignorable where inflexible versions lack it": (
+        WARNED,
+        spec(),
+        spec(ALPHA, tagged_field("Beta", 0)),
+    ),
+    "tagged field that is not ignorable where all versions have it": (
+        FINE,
+        spec(valid="2-3"),
+        spec(ALPHA, tagged_field("Beta", 0), valid="2-3"),
+    ),
     "tagged field removed, tag reserved": (
         WARNED,
         spec(ALPHA, tagged_field("Beta", 0)),
@@ -182,6 +217,11 @@ VERDICTS: dict[str, tuple[str | None, str, str]] = {
         spec(ALPHA, plain_field("Beta", "int32", "9+", ', "taggedVersions": "9+", "tag": 0')),
         spec(),
     ),
+    "tag of a version that was never released, used by another field": (
+        REFUSED,
+        spec(ALPHA, plain_field("Beta", "int32", "9+", ', "taggedVersions": "9+", "tag": 0')),
+        spec(ALPHA, tagged_field("Gamma", 0)),
+    ),
     "tagged field made plain in a new version, tag not reserved": (
         REFUSED,
         spec(ALPHA, tagged_field("Beta", 0)),
@@ -216,9 +256,28 @@ VERDICTS: dict[str, tuple[str | None, str, str]] = {
     "old versions served again": (REFUSED, spec(valid="2-3"), spec(valid="0-3", more='"servedVersions": "1+"')),
     "versions no longer served": (WARNED, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "none"')),
     "all versions served in other words": (FINE, spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "0-3"')),
+    "apiKey of data, which nobody writes": (FINE, spec(), spec(more='"apiKey": 3')),
+    "struct without bytes added": (FINE, spec(flexible="none"), spec(ALPHA, _WITHOUT_BYTES, flexible="none")),
+    "struct without bytes removed": (CODE, spec(ALPHA, _WITHOUT_BYTES, flexible="none"), spec(flexible="none")),
+    "struct without bytes moved": (
+        FINE,
+        spec(ALPHA, _WITHOUT_BYTES, flexible="none"),
+        spec(_WITHOUT_BYTES, ALPHA, flexible="none"),
+    ),
+    "struct with a tag section added": (REFUSED, spec(flexible="3+"), spec(ALPHA, _WITHOUT_BYTES, flexible="3+")),
+    "sign of an integer with named bits": (
+        FINE,
+        spec(plain_field("Alpha", "int16", more=_BITS), type_="layout", flexible="none"),
+        spec(plain_field("Alpha", "uint16", more=_BITS), type_="layout", flexible="none"),
+    ),
+    "width of an integer with named bits": (
+        REFUSED,
+        spec(plain_field("Alpha", "int16", more=_BITS), type_="layout", flexible="none"),
+        spec(plain_field("Alpha", "int8", more=_BITS), type_="layout", flexible="none"),
+    ),
     "tag of another type than the plain field before": (
         FINE,
         spec(ALPHA),
-        spec(ALPHA, tagged_field("Beta", 0, "string")),
+        spec(ALPHA, tagged_field("Beta", 0, "string", ', "ignorable": true')),
     ),
 }

@@ -18,9 +18,10 @@ import click
 from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
 from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity
+from kipgen.commands.compat.package import Packages
 from kipgen.commands.compat.report import annotation_lines, counts, report_json, sarif_json, text_lines
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
-from kipgen.commands.console import packages_here, print_problems, settings_here
+from kipgen.commands.console import SPECS, packages_here, print_problems, settings_here
 from kipgen.commands.reporting.formats import Format, choose_format, format_option
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.atomic import write_atomically
@@ -136,7 +137,10 @@ def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:
 def _compare_all(paths: Sequence[Path], against: str) -> list[Compared]:
     try:
         if against:
-            return [compare_with_commit(path, against) for path in paths or packages_here(settings_here())]
+            settings = settings_here()
+            folders = (*settings.specs, *(path for path in paths if path.is_dir()))
+            packages = Packages(folders, None if settings.specs else SPECS)
+            return [compare_with_commit(path, against, packages) for path in paths or packages_here(settings)]
         if len(paths) != 2:
             fail("give two files or folders, the old one first, or --against REVISION; see kipgen compat --help")
         return [compare_paths(*paths)]

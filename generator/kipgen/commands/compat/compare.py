@@ -22,13 +22,15 @@ from typing import Any
 
 from kipgen.commands.compat.columns import compare_columns
 from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs, compare_field_enums
-from kipgen.commands.compat.messages import compare_wholes
+from kipgen.commands.compat.messages import OF_NEW_FIELDS, compare_wholes, version_shift
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags, compare_tagged_data, compare_tags
 from kipgen.commands.compat.wire_items import WireItem, WireItems, fingerprint, wire_items
+from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
+from kipgen.language.versions import Versions
 from kipgen.resolve.wire import WireField, resolve
 
 _NEVER_USED: UsedTags = {}
@@ -45,8 +47,12 @@ def compare_messages(
         used: the tags of the history.
         enums: the enums of both revisions.
     """
-    tagged = (*compare_tags(old, new, used), *compare_tagged_data(old, new))
-    return merge_versions((*compare_wholes(old, new), *tagged, *_compare_versions(old, new, enums)))
+    # Without versions it reads no tag; if it comes back, git's history is the witness.
+    tagged = () if new.valid_versions.is_empty else (*compare_tags(old, new, used), *compare_tagged_data(old, new))
+    changes = (*compare_wholes(old, new), *tagged, *_compare_versions(old, new, enums))
+    # What is only renamed, or harms released versions, is told as such.
+    told = {change.path for change in changes if change.rule not in OF_NEW_FIELDS}
+    return merge_versions(one for one in changes if one.rule not in OF_NEW_FIELDS or one.path not in told)
 
 
 def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
@@ -58,18 +64,22 @@ def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
 
 
 def _compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs) -> Iterator[Change]:
-    """Compare the bytes of each version that both have."""
-    common = old.valid_versions.intersect(new.valid_versions)
+    """Compare the bytes of each version that both have; findings have the version of the old spec."""
+    shift = version_shift(old, new)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
     aligned = replace(new, flexible_versions=old.flexible_versions)
     owners = Owner(old.location, old.fields), Owner(new.location, new.fields)
-    for version in common.each():
-        if (version in old.flexible_versions) != (version in new.flexible_versions):
+    for version in old.valid_versions.each():
+        later = version - shift
+        if later not in new.valid_versions:
+            continue
+        if (version in old.flexible_versions) != (later in new.flexible_versions):
             text = f"flexibleVersions {old.flexible_versions} became {new.flexible_versions}"
             spots = Spot(new.location, "flexibleVersions"), Spot(old.location, "flexibleVersions")
             yield Change("flexible-versions-changed", new.name, text, *spots, frozenset({version}))
-        items = wire_items(resolve(old, version)), wire_items(resolve(aligned, version))
-        pair = Pair(new.name, *owners, version, keeps_other_tags=old.extensible_tagged_versions, enums=enums)
+        items = wire_items(resolve(old, version)), wire_items(resolve(aligned, later))
+        keeps_other_tags = old.extensible_tagged_versions
+        pair = Pair(new.name, *owners, version, new.valid_versions, keeps_other_tags=keeps_other_tags, enums=enums)
         yield from compare_items(pair, *items)
 
 
@@ -81,13 +91,13 @@ class Owner:
     fields: tuple[FieldSpec, ...]
     """The fields of all versions; an integer with named bits has none."""
 
-    def field(self, name: str) -> FieldSpec | None:
-        """Return the field of a name, in any versions; None if there is none."""
-        return self._by_name.get(name)
+    def field(self, key: str) -> FieldSpec | None:
+        """Return the field of an attribute's name, in any versions; None if there is none."""
+        return self._by_key.get(key)
 
     @cached_property
-    def _by_name(self) -> dict[str, FieldSpec]:
-        return {field.name: field for field in reversed(self.fields)}  # the first of a name counts
+    def _by_key(self) -> dict[str, FieldSpec]:
+        return {attribute_name(field.name): field for field in reversed(self.fields)}  # the first of a name counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,8 @@ class Pair:
     old: Owner
     new: Owner
     version: int
+    present: Versions
+    """The versions of the new spec that have the owner."""
     is_left_out: bool = False
     """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
     keeps_other_tags: bool = False
@@ -111,9 +123,9 @@ class Pair:
         return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}))
 
 
-_Seen = set[tuple[str, bool, WireItems, WireItems]]
-"""The structs that have been compared, with their path and whether they may be left out: a common struct is compared
-once, since its path does not say where it is used."""
+_Seen = set[tuple[str, Versions, bool, WireItems, WireItems]]
+"""The structs that have been compared, with their path, their versions and whether they may be left out: a common
+struct is compared once, since its path does not say where it is used."""
 
 
 def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change]:
@@ -122,7 +134,7 @@ def compare_items(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change
 
 
 def _compare_items(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
-    key = pair.path, pair.is_left_out, old, new
+    key = pair.path, pair.present, pair.is_left_out, old, new
     if key in seen:
         return
     seen.add(key)
@@ -137,28 +149,28 @@ def _tag_switches(pair: Pair, old: WireItems, new: WireItems) -> Iterator[Change
         (old.tagged, new.plain, "was a tagged field, is now a plain one"),
         (old.plain, new.tagged, "was a plain field, is now a tagged one"),
     ):
-        later = {item.name: item for item in after}
+        later = {item.key: item for item in after}
         for item in before:
-            if item.name in later:
-                yield pair.change(
-                    "tagged-and-plain", item.name, text, *_spots(item, later[item.name], "taggedVersions")
-                )
+            if now := later.get(item.key):
+                yield pair.change("tagged-and-plain", now.name, text, *_spots(item, now, "taggedVersions"))
 
 
 def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
-    tagged = {item.name for item in (*old.tagged, *new.tagged)}
-    before = [item for item in old.plain if item.name not in tagged]
-    after = [item for item in new.plain if item.name not in tagged]
-    later = {item.name: item for item in after}
-    both = [(item, later[item.name]) for item in before if item.name in later]
-    names = {item.name for item, _ in both}
-    moved = _names_of_moves([item.name for item, _ in both], [item.name for item in after if item.name in names])
+    tagged = {item.key for item in (*old.tagged, *new.tagged)}
+    before = [item for item in old.plain if item.key not in tagged]
+    after = [item for item in new.plain if item.key not in tagged]
+    later = {item.key: item for item in after}
+    both = [(item, later[item.key]) for item in before if item.key in later]
+    names = {item.key for item, _ in both}
+    # What takes no bytes has no place among them.
+    solid = {item.key for item, now in both if not (_takes_no_bytes(item) and _takes_no_bytes(now))}
+    moved = _names_of_moves(*([item.key for item in items if item.key in solid] for items in (before, after)))
     was_after, is_after = _predecessors(before), _predecessors(after)
     for item, now in both:
-        if item.name in moved:
-            text = f"was {was_after[item.name]}, is now {is_after[item.name]}"
-            yield pair.change("field-moved", item.name, text, *_spots(item, now))
-    stays = names - moved
+        if item.key in moved:
+            text = f"was {was_after[item.key]}, is now {is_after[item.key]}"
+            yield pair.change("field-moved", now.name, text, *_spots(item, now))
+    stays = solid - moved
     for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
         renamed = _find_renames(gone, come)
         both += renamed
@@ -168,25 +180,25 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
 
 
 def _names_of_moves(before: list[str], after: list[str]) -> set[str]:
-    """Return the names that moved among the others."""
+    """Return those that moved among the others."""
     # The longest runs in the old order stay, so one field that moves past ten others is one move and not ten.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
 
 
 def _predecessors(items: Sequence[WireItem]) -> dict[str, str]:
-    """Describe the place of each item, by its name."""
-    names = [item.name for item in items]
-    return dict(zip(names, ["first", *(f"after {name}" for name in names)], strict=False))
+    """Describe the place of each item, by its key."""
+    places = ["first", *(f"after {item.name}" for item in items)]
+    return {item.key: place for item, place in zip(items, places, strict=False)}
 
 
 def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
     """Group the items that only one revision has: before, between and after those that kept their order."""
     groups: list[list[WireItem]] = [[]]
     for item in items:
-        if item.name in stays:
+        if item.key in stays:
             groups.append([])
-        elif item.name not in known:
+        elif item.key not in known:
             groups[-1].append(item)
     return groups
 
@@ -215,20 +227,28 @@ def _explain_replacement(
         text = f"{_list_items(gone)} became {_list_items(come)}, with the same bytes"
         yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
         return
-    old_names, new_names = {item.name for item, _ in renamed}, {now.name for _, now in renamed}
+    old_keys, new_keys = {item.key for item, _ in renamed}, {now.key for _, now in renamed}
     for item in gone:
-        if item.name not in old_names:
-            spot = _spot_in(pair.new, item.name)
-            yield pair.change("field-removed", item.name, "the field was removed", Spot(item.spec.location), spot)
+        if item.key not in old_keys:
+            spots = Spot(item.spec.location), _spot_in(pair.new, item.key)
+            if _takes_no_bytes(item):
+                yield pair.change("type-same-bytes", item.name, "the field was removed, which took no bytes", *spots)
+            else:
+                yield pair.change("field-removed", item.name, "the field was removed", *spots)
     for item in come:
-        if item.name not in new_names:
-            spot = Spot(item.spec.location, "versions" if pair.old.field(item.name) else "name")
-            yield pair.change("field-added", item.name, "the field was added", _spot_in(pair.old, item.name), spot)
+        if item.key not in new_keys and not _takes_no_bytes(item):
+            spot = Spot(item.spec.location, "versions" if pair.old.field(item.key) else "name")
+            yield pair.change("field-added", item.name, "the field was added", _spot_in(pair.old, item.key), spot)
 
 
-def _spot_in(owner: Owner, name: str) -> Spot:
+def _takes_no_bytes(item: WireItem) -> bool:
+    """True for a struct without fields that nothing follows, not even a tag section."""
+    return fingerprint((item,)) == fingerprint(())
+
+
+def _spot_in(owner: Owner, key: str) -> Spot:
     """Find the place for a field that a version lacks: its versions, or anywhere in its owner."""
-    field = owner.field(name)
+    field = owner.field(key)
     return Spot(field.location, "versions") if field else Spot(owner.location)
 
 
@@ -238,22 +258,25 @@ def _list_items(items: list[WireItem]) -> str:
 
 def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
     """Compare the fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
-    before, after = ({item.name: item for item in items.tagged} for items in (old, new))
-    plain = {item.name for item in (*old.plain, *new.plain)}
-    for name in {**before, **after}:
-        was, now = pair.old.field(name), pair.new.field(name)
-        if name in plain or was is None or now is None or was.tag != now.tag:
+    before, after = ({item.key: item for item in items.tagged} for items in (old, new))
+    plain = {item.key for item in (*old.plain, *new.plain)}
+    for key in {**before, **after}:
+        was, now = pair.old.field(key), pair.new.field(key)
+        if key in plain or was is None or now is None or was.tag != now.tag:
             continue
-        if name in before and name in after:
-            yield from _compare_item(pair, before[name], after[name], seen)
-        elif name in before or not pair.keeps_other_tags:
+        if key in before and key in after:
+            yield from _compare_item(pair, before[key], after[key], seen)
+        elif key in before or not pair.keeps_other_tags:
             text = f"taggedVersions {was.tagged_versions} became {now.tagged_versions}"
             spots = Spot(was.location, "taggedVersions"), Spot(now.location, "taggedVersions")
-            yield pair.change("tagged-versions-changed", name, text, *spots)
+            yield pair.change("tagged-versions-changed", now.name, text, *spots)
 
 
 def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iterator[Change]:
     """Find the differences between two items that are the same field."""
+    if old.name != new.name and old.key == new.key:
+        text = f"was {old.name}; attribute and bytes are the same"
+        yield pair.change("field-respelled", new.name, text, *_spots(old, new))
     if _kind(old) != _kind(new):
         text = f"type {_type_text(old)} became {_type_text(new)}"
         is_same = fingerprint((old,)) == fingerprint((new,))
@@ -351,7 +374,8 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
         rule = "default-changed" if new.tag is None and not pair.is_left_out else "tagged-default-changed"
         text = f"default {_default_text(was)} became {_default_text(now)}"
         yield pair.change(rule, new.name, text, *_spots(old, new, "required" if now.is_required else "default"))
-    if was.ignorable != now.ignorable:
+    # Without an effect where every version has the field.
+    if was.ignorable != now.ignorable and not new.spec.versions.contains(pair.present):
         text = "is now ignorable" if now.ignorable else "is no longer ignorable"
         yield pair.change("ignorable-changed", new.name, text, *_spots(old, new, "ignorable"))
     if was.map_key != now.map_key:
@@ -392,7 +416,8 @@ def _inner_pair(pair: Pair, old: WireItem, new: WireItem) -> Pair:
     # A tagged struct is left out where all its fields have their defaults, so these are part of what peers agree on.
     is_default = new.type is not None and new.type.is_struct and new.spec.default is not None
     is_left_out = is_default and (new.tag is not None or pair.is_left_out)
-    return replace(pair, path=path, old=_owner(old), new=_owner(new), is_left_out=is_left_out)
+    present = pair.present.intersect(new.spec.versions)
+    return replace(pair, path=path, old=_owner(old), new=_owner(new), present=present, is_left_out=is_left_out)
 
 
 def _owner(item: WireItem) -> Owner:

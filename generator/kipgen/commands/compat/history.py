@@ -25,6 +25,7 @@ from kipgen.commands.compat.git import (
 )
 from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.tags import NO_TAGS, UsedTags, tag_spaces
+from kipgen.language.names import attribute_name
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
 from kipgen.reading.check import read_bytes
@@ -155,12 +156,14 @@ def forgotten_tags(spec: MessageSpec, history: TagHistory) -> tuple[Change, ...]
 
 
 def _forgotten(spec: MessageSpec, history: TagHistory) -> Iterator[Change]:
-    spaces = {space.below_message: space for space in tag_spaces(spec)}
+    # Without versions it reads no tag.
+    spaces = {} if spec.valid_versions.is_empty else {_key(one.below_message): one for one in tag_spaces(spec)}
     used = used_tags(history)
     for (path, tag, name), commit in history.items():
-        space = spaces.get(path)
+        space = spaces.get(_key(path))
         now = space.by_tag.get(tag) if space is not None else None
-        if space is None or tag in space.all_reserved or (now is not None and now.name == name):
+        is_kept = now is not None and _key(now.name) == _key(name)
+        if space is None or tag in space.all_reserved or is_kept:
             continue
         text = f"tag {tag} belonged to {name} up to commit {commit}"
         if now is None:
@@ -208,3 +211,8 @@ def forgotten_values(old: EnumRevision, new: EnumRevision, past: EnumHistory) ->
         else:
             text = f"{text}, and {not_reserved(new, number, name)}"
             yield make_finding("enum-value-forgotten", path, text, new.location("reservedValues"), old.location())
+
+
+def _key(path: str) -> str:
+    """Return the attributes that a path names: letter case that does not change them is no other path."""
+    return ".".join(map(attribute_name, path.split(".")))

@@ -24,6 +24,10 @@ def _request(more: str = "", valid: str = "0-3") -> str:
     return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
 
+def _nullable(**more: str) -> str:
+    return field_of("string", "Beta", versions="4+", nullableVersions="4+", ignorable=True, **more)
+
+
 COLUMNS = (
     _column(
         "column-removed",
@@ -104,11 +108,54 @@ NOTICES = (
     ),
     _notice(
         "versions-added",
-        summary="Changes are made in new versions.",
+        summary="Changes of requests, responses and their headers are made in new versions.",
         breaks="nothing: peers agree on a version that both support",
         instead="nothing to do",
-        good=change(spec(valid="0-3"), spec(valid="0-3")),
-        bad=change(spec(valid="0-3"), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+        good=change(_request(), _request()),
+        bad=change(_request(), _request(valid="0-4")),
+    ),
+    _notice(
+        # Kafka had to (KIP-915): brokers must read the records that a newer release has left behind.
+        "version-not-negotiated",
+        summary="A record or data gets a new version only once all can read it: nobody negotiates it.",
+        breaks="readers without the version cannot read what is written in it, also after a downgrade",
+        instead="add a tagged field to the present version, or write the old version until all can read the new one; "
+        'to rule new versions out, write "noNewVersions": true',
+        good=change(spec(), spec(ALPHA, tagged_field("Beta", ignorable=True))),
+        bad=change(spec(), spec(valid="0-4")),
+    ),
+    _notice(
+        "new-versions-allowed",
+        summary="A message that may get only tagged fields stays so.",
+        breaks="nothing yet, but a new version is no longer refused",
+        instead="keep noNewVersions if readers rely on it",
+        good=change(spec(more='"noNewVersions": true'), spec(more='"noNewVersions": true')),
+        bad=change(spec(more='"noNewVersions": true'), spec()),
+    ),
+    _notice(
+        # The mistake that Kafka's own specs have had most often.
+        "new-field-not-ignorable",
+        summary="A new field is ignorable where it may be dropped for peers of other versions.",
+        breaks="code that sets it cannot write to the versions without it: kipwire.convert refuses all but the default",
+        instead='add "ignorable": true, or let code leave it at its default there',
+        good=change(spec(), spec(ALPHA, field_of("int32", "Beta", versions="4+", ignorable=True), valid="0-4")),
+        bad=change(spec(), spec(ALPHA, _BETA_IN_4, valid="0-4")),
+    ),
+    _notice(
+        "new-field-reads-empty",
+        summary="A new field that may be null is null where it is absent.",
+        breaks="code that takes the empty value, which messages without the field have, for one that was sent",
+        instead='add "default": "null", unless absent and empty mean the same',
+        good=change(spec(), spec(ALPHA, _nullable(default="null"), valid="0-4")),
+        bad=change(spec(), spec(ALPHA, _nullable(), valid="0-4")),
+    ),
+    _notice(
+        "data-type-given",
+        summary="Data may become a metadata or coordinator record: none of them follows a header.",
+        breaks="nothing: the bytes are the same; the number before a record in its log is not part of them",
+        instead="make sure that the apiKey is the number that the log already has",
+        good=change(spec(), spec()),
+        bad=change(spec(), spec(type_="metadata", more='"apiKey": 3')),
     ),
     _notice(
         "released-made-unstable",
@@ -127,6 +174,14 @@ NOTICES = (
         bad=change(spec(ALPHA), spec(_BETA)),
     ),
     _notice(
+        "field-respelled",
+        summary="A field may change letters between upper and lower case where its attribute stays the same.",
+        breaks="JSON with the key; attribute, tag and bytes are the same",
+        instead="keep the spelling if JSON is stored or exchanged",
+        good=change(spec(), spec()),
+        bad=change(spec(field_of("int32", "LastID")), spec(field_of("int32", "LastId"))),
+    ),
+    _notice(
         "tagged-field-removed",
         summary="A tagged field may be removed if its tag is reserved.",
         breaks="code that uses the attribute; what older peers send is kept among the unknown tagged fields",
@@ -136,7 +191,8 @@ NOTICES = (
     ),
     _notice(
         "ignorable-changed",
-        summary="Whether a value may be dropped where a version lacks the field has no effect on bytes.",
+        summary="Whether a value may be dropped where a version lacks the field has no effect on bytes; "
+        "nor on anything if no version lacks it.",
         breaks="code that converts messages to versions without the field: it loses the value, or gets an error",
         instead="make sure that this is what you want",
         good=change(spec(field_of("int32", versions="1+")), spec(field_of("int32", versions="1+"))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,8 @@ class Revision:
     """Name of the file in findings."""
     relative: str
     """The file below the folder of specs; its own name if it was given as a file."""
+    package: str
+    """The folder of its package; empty if that is not known."""
     spec: MessageSpec
     draft: Draft
 
@@ -63,6 +65,9 @@ class Matched:
     new: Revision
 
 
+_NONE_MOVED: Mapping[str, Matched] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """Two revisions: what belongs together, and what was removed."""
@@ -76,23 +81,50 @@ class Pairs:
     """The headers before requests and responses, old and new."""
 
 
-def match(old: Specs, new: Specs) -> Pairs:
-    """Match what both revisions have, and find what was removed."""
-    matched, gone = _match_messages(old.messages, new.messages)
-    return Pairs(matched, gone, match_enums(old.enums, new.enums), (old.headers, new.headers))
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """The folders of specs that become packages."""
+
+    folders: tuple[Path, ...] = ()
+    parent: Path | None = None
+    """A folder in which each folder is one, also one that is gone."""
+
+    def of(self, file: str | Path) -> str:
+        """Name the folder of a file's package; the innermost, if one holds another; empty if there is none."""
+        full = Path(file).resolve()
+        around = [folder for folder in self.folders if full.is_relative_to(folder.resolve())]
+        if self.parent is not None and full.is_relative_to(top := self.parent.resolve()):
+            first, *rest = full.relative_to(top).parts
+            around += [self.parent / first] if rest else []
+        return str(max(around, key=lambda folder: len(folder.resolve().parts), default=""))
+
+    def others(self, path: Path) -> list[Path]:
+        """List the packages that there are outside a folder."""
+        below = [] if self.parent is None else sorted(one for one in self.parent.glob("*") if one.is_dir())
+        return [one for one in (*self.folders, *below) if not one.resolve().is_relative_to(path.resolve())]
+
+
+def match(old: Specs, new: Specs, moved: Mapping[str, Matched] = _NONE_MOVED) -> Pairs:
+    """Match what both revisions have, and find what was removed.
+
+    Args:
+        old: the old revision.
+        new: the new one.
+        moved: messages that are known to have moved, by their names.
+    """
+    matched, gone = _match_messages([one for one in old.messages if one.spec.name not in moved], new.messages)
+    return Pairs([*matched, *moved.values()], gone, match_enums(old.enums, new.enums), (old.headers, new.headers))
 
 
 def _match_messages(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
     """Match the messages that both revisions have, and find the old ones that were removed.
 
-    Messages belong together by their name; of the others, those that alone have their type and apiKey on both sides,
-    and two that alone are left.
+    Messages belong together by their name, first in their package and then in any; of the others, those that alone have
+    their type and apiKey on both sides, and two that alone are left.
     """
-    later = {revision.spec.name: revision for revision in new}
-    matched = [Matched(before, later[before.spec.name]) for before in old if before.spec.name in later]
-    known = {pair.new.spec.name for pair in matched}
-    gone = [before for before in old if before.spec.name not in known]
-    come = [after for after in new if after.spec.name not in known]
+    matched, gone, come = _match_by(lambda one: (one.package, one.spec.name), old, new)
+    moved, gone, come = _match_by(lambda one: one.spec.name, gone, come)
+    matched += moved
     # Two files that were given as old and new belong together, whatever is in them.
     if len(old) == len(new) == len(gone) == 1:
         return [Matched(gone[0], come[0])], []
@@ -104,6 +136,17 @@ def _match_messages(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[l
             gone.remove(before)
             come.remove(same[0])
     return matched, gone
+
+
+def _match_by(
+    key: Callable[[Revision], object], old: Sequence[Revision], new: Sequence[Revision]
+) -> tuple[list[Matched], list[Revision], list[Revision]]:
+    """Match those with equal keys; also return the others, old and new."""
+    later = {key(revision): revision for revision in new}
+    matched = [Matched(before, later[key(before)]) for before in old if key(before) in later]
+    known = {key(pair.new) for pair in matched}
+    gone = [before for before in old if key(before) not in known]
+    return matched, gone, [after for after in new if key(after) not in known]
 
 
 def _number(spec: MessageSpec) -> tuple[str, int | None]:
@@ -122,17 +165,24 @@ def findings(pairs: Pairs, folder: Path, used: Mapping[str, UsedTags]) -> list[F
     found = [
         judge(change, pair, unstable)
         for pair in pairs.messages
-        for change in compare_messages(pair.old.spec, pair.new.spec, used.get(pair.old.file, {}), pairs.enums)
+        for change in _changes(pair, used.get(pair.old.file, {}), pairs.enums)
     ]
     found += [judge(change, pair, unstable) for pair, change in _compare_headers(pairs)]
     rule = BY_ID["message-removed"]
     for revision in pairs.gone:
         location = Location(str(folder / revision.relative), 1, 1)
         text = f"{revision.spec.name} was removed"
-        found.append(
-            Finding(rule, rule.severity, revision.spec.name, text, frozenset(), location, revision.spec.location)
-        )
+        severity = "notice" if _was_never_released(revision.spec, unstable) else rule.severity
+        found.append(Finding(rule, severity, revision.spec.name, text, frozenset(), location, revision.spec.location))
     return [*found, *enum_findings(pairs.enums, folder)]
+
+
+def _changes(pair: Matched, used: UsedTags, enums: EnumPairs) -> Iterator[Change]:
+    yield from compare_messages(pair.old.spec, pair.new.spec, used, enums)
+    before, after = pair.old.package, pair.new.package
+    if before and after and before != after:
+        spots = Spot(pair.new.spec.location), Spot(pair.old.spec.location)
+        yield Change("message-moved", pair.new.spec.name, f"moved from {before} to {after}", *spots)
 
 
 def _compare_headers(both: Pairs) -> Iterator[tuple[Matched, Change]]:
@@ -175,19 +225,24 @@ def column_findings(matched: Sequence[Matched]) -> list[Finding]:
 
 
 def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
-    """Judge a change by its rule; one of the unstable version alone is a notice."""
+    """Judge a change by its rule; one of an unstable version alone is a notice."""
     rule = BY_ID[change.rule]
     # A change that touches a released version, too, stays as it is judged.
     is_unstable = bool(change.versions) and change.versions <= {unstable.get(pair.old.spec.name)}
     return Finding(
         rule=rule,
-        severity="notice" if is_unstable else rule.severity,
+        severity="notice" if is_unstable or _was_never_released(pair.old.spec, unstable) else rule.severity,
         path=change.path,
         change=change.text,
         versions=change.versions,
         location=pair.new.location(change.new),
         was=pair.old.location(change.old),
     )
+
+
+def _was_never_released(spec: MessageSpec, unstable: dict[str, int]) -> bool:
+    """True if a message has no version but its unstable one."""
+    return list(spec.valid_versions.each()) == [unstable.get(spec.name)]
 
 
 def _unstable_versions(old: Sequence[Revision]) -> dict[str, int]:

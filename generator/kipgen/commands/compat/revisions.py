@@ -11,16 +11,17 @@ history is dropped where the comparison has it already.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from kipgen.commands.compat.enums import EnumRevision
-from kipgen.commands.compat.git import GitError, contents, find_commit, has_no_commit, spec_blobs
+from kipgen.commands.compat.git import Commit, GitError, contents, find_commit, has_no_commit, spec_blobs
 from kipgen.commands.compat.history import forgotten_tags, forgotten_values, read_histories, used_tags
 from kipgen.commands.compat.model import Finding, sort_findings
 from kipgen.commands.compat.package import (
     Matched,
+    Packages,
     Pairs,
     Revision,
     Specs,
@@ -67,24 +68,36 @@ class Compared:
         return sort_findings(column_findings(self.matched))
 
 
-def compare_paths(old: Path, new: Path) -> Compared:
+PackageOf = Callable[[str], str]
+"""Gives the folder of a file's package; empty where that is not known."""
+
+
+def compare_paths(old: Path, new: Path, *, package_of: PackageOf = lambda _: "") -> Compared:
     """Compare two files or two folders of specs.
 
     Raises:
         SpecErrors: a spec has errors, or cannot be read.
     """
-    pairs = match(_specs(_read(old), str(old)), _specs(_read(new), str(new)))
+    pairs = match(_specs(_read(old), str(old), package_of), _specs(_read(new), str(new), package_of))
     return _compared(pairs, findings(pairs, _folder_of(new), {}))
 
 
-def compare_with_commit(path: Path, revision: str) -> Compared:
+_UNKNOWN = Packages()
+
+
+def compare_with_commit(path: Path, revision: str, packages: Packages = _UNKNOWN) -> Compared:
     """Compare a file or a folder of specs with a revision of its repository, and with the history before it.
+
+    Args:
+        path: the file or folder.
+        revision: as git has it.
+        packages: where specs may have moved from, and to.
 
     Raises:
         SpecErrors: a spec has errors, or cannot be read.
         GitError: git cannot give an answer.
     """
-    new = _specs(_read(path), str(path))
+    new = _specs(_read(path), str(path), packages.of)
     try:
         commit = find_commit(path, revision)
     except GitError:
@@ -92,11 +105,10 @@ def compare_with_commit(path: Path, revision: str) -> Compared:
         if revision == "HEAD" and has_no_commit(path):
             return Compared((), (), is_first_commit=True)
         raise
-    blobs = spec_blobs(commit, path)
-    data = contents(commit, blobs.values())
     prefix = f"{revision}:"
     folder = prefix + path.resolve().relative_to(commit.root).as_posix()
-    pairs = match(_specs([read_bytes(data[blob], prefix + name) for name, blob in blobs.items()], folder), new)
+    old = _specs(_read_commit(commit, path), folder, lambda file: packages.of(commit.root / file.removeprefix(prefix)))
+    pairs = match(old, new, _moved(old.messages, new.messages, commit, packages, path))
     messages = {pair.old.file.removeprefix(prefix): pair for pair in pairs.messages}
     enums = {before.location().file.removeprefix(prefix): (before, after) for before, after in pairs.enums.matched}
     past = read_histories(commit, [*messages, *enums])
@@ -124,19 +136,49 @@ def _read(path: Path) -> list[Checked]:
     return [*checked, *read_enum_files(path)]
 
 
-def _specs(checked: Sequence[Checked], base: str) -> Specs:
+def _read_commit(commit: Commit, path: Path) -> list[Checked]:
+    blobs = spec_blobs(commit, path)
+    data = contents(commit, blobs.values())
+    return [read_bytes(data[blob], f"{commit.name}:{name}") for name, blob in blobs.items()]
+
+
+def _moved(
+    old: Sequence[Revision], new: Sequence[Revision], commit: Commit, packages: Packages, path: Path
+) -> dict[str, Matched]:
+    """Find, by their names, the messages that are gone from a folder and since the commit new in another package."""
+    found: dict[str, Matched] = {}
+    kept = {revision.spec.name for revision in new}
+    lost = {revision.spec.name: revision for revision in old if revision.spec.name not in kept}
+    for folder in packages.others(path) if lost else ():
+        if not folder.resolve().is_relative_to(commit.root):
+            continue
+        later = {one.comparable.name: one for one in read_files(folder)[0] if one.comparable is not None}
+        names = lost.keys() & later.keys() - found.keys()
+        if not names:
+            continue
+        known = {one.comparable.name for one in _read_commit(commit, folder) if one.comparable is not None}
+        after = _revisions([later[name] for name in sorted(names - known)], str(folder), packages.of)
+        found |= {one.spec.name: Matched(lost[one.spec.name], one) for one in after}
+    return found
+
+
+def _specs(checked: Sequence[Checked], base: str, package_of: PackageOf) -> Specs:
+    messages = _revisions(checked, base, package_of)
+    specs = tuple(message.spec for message in messages)
+    enums = [EnumRevision(_relative(one.file, base), one.enum, specs) for one in checked if one.enum is not None]
+    return Specs(messages, enums)
+
+
+def _revisions(checked: Sequence[Checked], base: str, package_of: PackageOf) -> list[Revision]:
     wrong = [one for one in checked if one.comparable is None]
     errors = [problem for one in wrong for problem in one.problems if problem.severity == "error"]
     if errors:
         raise SpecErrors(errors)
-    messages = [
-        Revision(one.file, _relative(one.file, base), one.comparable, one.draft)
+    return [
+        Revision(one.file, _relative(one.file, base), package_of(one.file), one.comparable, one.draft)
         for one in checked
         if one.comparable is not None and one.draft is not None
     ]
-    specs = tuple(message.spec for message in messages)
-    enums = [EnumRevision(_relative(one.file, base), one.enum, specs) for one in checked if one.enum is not None]
-    return Specs(messages, enums)
 
 
 def _relative(file: str, base: str) -> str:

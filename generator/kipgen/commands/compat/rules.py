@@ -28,12 +28,17 @@ _source = partial(CompatRule, severity="source")
 
 _NEW_VERSION = "leave the released versions as they are, and make the change in a new one"
 _BETA = field_of("int32", "Beta")
+_MARK = '"noNewVersions": true'
 _TAGGED_PACKED = tagged_field(encoding="packed32")
 _BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
 def _request(more: str = "", valid: str = "0-3") -> str:
     return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
+
+
+def _value(type_: str, api_key: str) -> str:
+    return spec(name="ProbeValue", type_=type_, more=f'"apiKey": {api_key}')
 
 
 _RULES = (
@@ -47,8 +52,8 @@ _RULES = (
     ),
     _wire(
         "message-type-changed",
-        summary="The type of a message does not change.",
-        breaks="requests, responses and records follow different headers, so peers misread what is sent",
+        summary="The type of a message does not change, except between data, metadata and coordinator records.",
+        breaks="requests and responses follow headers of their own, so peers misread what is sent",
         instead="make a new message",
         good=change(spec(type_="header"), spec(type_="header")),
         bad=change(spec(type_="header"), spec(type_="data")),
@@ -92,6 +97,15 @@ _RULES = (
         instead="keep the version; a new version may undo its changes",
         good=change(spec(valid="0-3"), spec(valid="0-4")),
         bad=change(spec(valid="0-3"), spec(valid="0-2")),
+    ),
+    _wire(
+        # No byte of a released version changes, but the peers break to whom the mark is a promise.
+        "new-version-refused",
+        summary="A message that is marked noNewVersions gets no new version.",
+        breaks="readers without the version cannot read what is written in it, also after a downgrade",
+        instead="add a tagged field to the highest version, or remove the mark in a release before the new version",
+        good=change(spec(more=_MARK), spec(ALPHA, tagged_field("Beta", versions="3+", ignorable=True), more=_MARK)),
+        bad=change(spec(more=_MARK), spec(valid="0-4", more=_MARK)),
     ),
     _wire(
         "lowest-version-lowered",
@@ -248,6 +262,22 @@ _RULES = (
         instead="keep the name, or allow this finding and inform users of the package",
         good=change(_request(), _request()),
         bad=change(_request(), _request().replace("ProbeRequest", "TrialRequest")),
+    ),
+    _source(
+        "message-moved",
+        summary="A message stays in its package.",
+        breaks="code that imports its class from the old package",
+        instead="leave the file in its folder, or allow this finding and inform users of the package",
+        good=change(f"// schemas/core/Probe.json\n{spec()}", f"// schemas/core/more/Probe.json\n{spec()}"),
+        bad=change(f"// schemas/core/Probe.json\n{spec()}", f"// schemas/group/Probe.json\n{spec()}"),
+    ),
+    _source(
+        "record-type-changed",
+        summary="A metadata or coordinator record keeps its type: its bytes stay, but not its place in a registry.",
+        breaks="code that finds the class by type and apiKey",
+        instead="keep the type, or allow this finding and inform users of the package",
+        good=change(_value("data", "4"), _value("coordinator-value", "4")),
+        bad=change(_value("coordinator-value", "4"), _value("metadata", "4")),
     ),
     _source(
         "struct-renamed",

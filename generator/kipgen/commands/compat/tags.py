@@ -18,6 +18,7 @@ from dataclasses import field as field_with
 from functools import cached_property
 
 from kipgen.commands.compat.model import Change, Spot
+from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, Location, MessageSpec
 from kipgen.language.tagged_forms import StructFields, WireForm, form_in, lowest_free_tag, plain_form
 from kipgen.language.types import encoding_property
@@ -43,8 +44,12 @@ class TagSpace:
         return {field.tag: field for field in self.fields if field.tag is not None}
 
     @cached_property
-    def by_name(self) -> dict[str, FieldSpec]:
-        return {field.name: field for field in self.fields}
+    def by_attribute(self) -> dict[str, FieldSpec]:
+        return {attribute_name(field.name): field for field in self.fields}
+
+    def same(self, field: FieldSpec) -> FieldSpec | None:
+        """Return the field of the same name, but for letter case that changes no attribute; None if there is none."""
+        return self.by_attribute.get(attribute_name(field.name))
 
     @cached_property
     def all_reserved(self) -> frozenset[int]:
@@ -99,7 +104,7 @@ def _pairs(
     """Yield a pair of spaces and all below it; the structs of fields with one name belong together."""
     yield before, after
     for field in before.fields:
-        now = after.by_name.get(field.name)
+        now = after.same(field)
         if now is None or not field.type.has_struct or not now.type.has_struct:
             continue
         key = field.type.element, now.type.element
@@ -117,16 +122,20 @@ def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> T
 def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace, free: int) -> Iterator[Change]:
     for tag, field in old.by_tag.items():
         versions = frozenset(message.valid_versions.intersect(field.tagged_versions).each())
+        taken = new.by_tag.get(tag)
+        # Peers refuse a tag in versions other than they know it from, even if they know it from none that is valid.
+        if taken is not None and taken is not new.same(field) and not message.extensible_tagged_versions:
+            versions |= set(message.valid_versions.intersect(taken.tagged_versions).each())
         if versions:
             yield from _compare_tag(tag, field, new, versions, free)
     yield from _compare_reserved(old, new, free)
 
 
 def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int], free: int) -> Iterator[Change]:
-    """Compare one tag of a field that is tagged in some released versions."""
+    """Compare one tag of a field in the released versions in which it matters."""
     spot, taken = Spot(field.location, "tag"), new.by_tag.get(tag)
-    same = new.by_name.get(field.name)
-    if taken is not None and taken.name != field.name:
+    same = new.same(field)
+    if taken is not None and taken is not same:
         text = f"tag {tag} belonged to {field.name}; the lowest free tag is {free}"
         yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.location, "tag"), spot, versions)
     elif taken is None and same is not None and same.tag is not None:
@@ -163,7 +172,7 @@ def compare_tagged_data(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
         for tag, was in before.by_tag.items():
             released = old.valid_versions.intersect(was.tagged_versions)
             now = after.by_tag.get(tag)
-            if not released.is_empty and now is not None and now.name == was.name:
+            if not released.is_empty and now is not None and now is after.same(was):
                 yield from _compare_field(old, new, after, was, now, same)
 
 

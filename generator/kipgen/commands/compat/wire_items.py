@@ -17,7 +17,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from kipgen.language.layout_properties import PROPERTIES, REST
-from kipgen.language.names import class_name
+from kipgen.language.names import attribute_name, class_name
 from kipgen.language.spec import FieldSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
@@ -60,6 +60,11 @@ class WireItem:
     """The value's attribute in Python; None if it has none."""
     inner: WireItems | None
     """The items of a struct, or of an array's structs; of an integer with named bits, the bits."""
+
+    @property
+    def key(self) -> str:
+        """The attribute's name, by which two items are one: letter case that does not change it is no other name."""
+        return attribute_name(self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +211,7 @@ def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireSt
         "sizeOf": "rest" if item.role == "size" else None,
         "checksum": (item.algorithm, positions[item.start]) if item.start is not None else None,
         "constant": item.default if item.role == "constant" else None,
-        "integer": item.type.element if item.role == "bits" else None,
+        "integer": f"of {item.type.bits} bits" if item.role == "bits" else None,  # its sign is not seen
         "size": item.prefix if is_size else None,
         "count": None if is_size else item.prefix,
         "sizeOnlyWith": item.partner and positions[item.partner.value],

@@ -158,6 +158,18 @@ def kafka_extensible_tagged_versions(draft: Draft) -> Iterator[Finding]:
 
 
 @draft_rule(
+    summary="Kafka's generator does not support noNewVersions.",
+    good=spec(ALPHA, more="// Add tagged fields only."),
+    bad=spec(ALPHA, more='"noNewVersions": true'),
+    severity=None,
+)
+def kafka_no_new_versions(draft: Draft) -> Iterator[Finding]:
+    if "noNewVersions" in draft.part.given:
+        text = "Kafka's generator rejects noNewVersions; write a comment instead"
+        yield Finding(draft.part, text, "noNewVersions")
+
+
+@draft_rule(
     summary="Kafka's generator does not support $schema, which is for editors.",
     good=spec(ALPHA),
     bad=spec(ALPHA, more='"$schema": "message-spec.schema.json"'),

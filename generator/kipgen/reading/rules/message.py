@@ -85,6 +85,22 @@ def unstable_on_request(draft: Draft) -> Iterator[Finding]:
 
 
 @message_rule(
+    needs=("validVersions", "flexibleVersions", "noNewVersions"),
+    summary="A message that is marked noNewVersions has a flexible version, or it could not get tagged fields either.",
+    good=spec(flexible="3+", more='"noNewVersions": true'),
+    bad=spec(flexible="none", more='"noNewVersions": true'),
+)
+def no_new_versions_flexible(draft: Draft) -> Iterator[Finding]:
+    message = draft.message
+    if message.no_new_versions and message.valid_versions.intersect(message.flexible_versions).is_empty:
+        text = (
+            f"no version of {message.valid_versions} is flexible, so the message can never change; leave the mark out, "
+        )
+        text += "or add a flexible version first"
+        yield Finding(draft.part, text, "noNewVersions")
+
+
+@message_rule(
     needs=("type", "apiKey"),
     summary="Coordinator keys and values have an apiKey: the number before the key in the log.",
     good=spec(name="ProbeValue", type_="coordinator-value", more='"apiKey": 7'),
