@@ -8,12 +8,15 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from kipgen.language.spec import MessageSpec
 from kipgen.package.generate import apply_changes, find_changes
 from kipgen.python.render import render_message
 from kipgen.reading.check import read_file
@@ -74,6 +77,40 @@ def classes_of(text: str, package: str, folder: Path) -> dict[int, Any]:
     return {
         version: getattr(module, module.__all__[-1]) for version, module in modules_of(text, package, folder).items()
     }
+
+
+class _Texts(MetaPathFinder, Loader):
+    """Imports modules from their texts."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.texts = texts
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        is_package = f"{name}.__init__" in self.texts
+        return ModuleSpec(name, self, is_package=is_package) if is_package or name in self.texts else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        exec(compile(self.texts.get(f"{name}.__init__") or self.texts[name], name, "exec"), module.__dict__)
+
+
+@contextmanager
+def classes_in_memory(spec: MessageSpec, package: str) -> Iterator[dict[int, Any]]:
+    """Make the class of each version of a message without files, and forget it afterwards."""
+    texts = render_message(spec, HeaderVersions(), "Probe.json").items()
+    finder = _Texts(
+        {f"{package}.__init__": " "}
+        | {f"{package}.{'.'.join(path.with_suffix('').parts)}": text for path, text in texts}
+    )
+    sys.meta_path.append(finder)
+    message = next(iter(texts))[0].parts[0] if texts else ""
+    try:
+        modules = {one: importlib.import_module(f"{package}.{message}.v{one}") for one in spec.valid_versions.each()}
+        yield {version: getattr(module, module.__all__[-1]) for version, module in modules.items()}
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            del sys.modules[name]
 
 
 class Classes:
