@@ -61,7 +61,7 @@ def test_every_kind_of_fact_is_compared_and_can_be_written(
     theirs = KAFKA.replace(old, new)
     specs, release = package(tmp_path, Colour=OURS), jar(tmp_path, theirs)
     assert differences(specs, release) == [expected]
-    draft = read_release([release])["ColourRequest"].draft
+    draft = read_release([release]).messages["ColourRequest"].draft
     after = update_text(OURS, draft)
     (specs / "clients" / "Colour.json").write_text(after)
     assert differences(specs, release) == []
@@ -121,7 +121,10 @@ def test_versions_that_a_release_gives_up_stay_valid_when_it_is_written(
         (folder := tmp_path / str(number)).mkdir()
         specs = package(folder, Colour=text.replace('"validVersions": "0-1"', f'"validVersions": "{ours}"'))
         release = jar(folder, KAFKA.replace('"0-1"', f'"{kafka}"'))
-        assert [one.problems for one in write_missing(specs, drafts(specs), read_release([release]))] in ([()], [])
+        assert [one.problems for one in write_missing(specs, drafts(specs), read_release([release]).messages)] in (
+            [()],
+            [],
+        )
         after = (specs / "clients" / "Colour.json").read_text()
         assert differences(specs, release) == []
         assert f'"validVersions": "{valid}",\n  ' in after
@@ -137,7 +140,7 @@ def test_ranges_keep_what_they_say_of_versions_that_a_release_lacks(tmp_path: Pa
         ("Name", "nullableVersions"),
         ("Shades.Depth", "versions"),
     ]
-    after = update_text(ours, read_release([release])["ColourRequest"].draft)
+    after = update_text(ours, read_release([release]).messages["ColourRequest"].draft)
     assert after == ours.replace('"1-5"', '"1-3"', 1).replace('"1-5"', '"1+"')
 
 
@@ -165,7 +168,7 @@ def test_a_field_that_the_specs_lack_is_reported_once_with_its_place_in_the_jar(
 
 
 def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path) -> None:
-    draft = read_release([jar(tmp_path, with_new_fields())])["ColourRequest"].draft
+    draft = read_release([jar(tmp_path, with_new_fields())]).messages["ColourRequest"].draft
     assert update_text(OURS, draft).splitlines()[13:] == [
         '    { "name": "Shades", "type": "[]Shade", "versions": "0+",',
         '      "about": "Its shades.", "fields": [',
@@ -186,7 +189,7 @@ def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path)
 def test_what_is_written_keeps_line_ends_and_comments_where_they_are(line_end: str, tmp_path: Path) -> None:
     more = KAFKA.replace('"1+",\n', '"1+",\n"commonStructs": [{"name": "Hue", "versions": "0+", "fields": []}],\n')
     more = more.replace('"red",', '"red", "ignorable": true,')
-    draft = read_release([jar(tmp_path, more)])["ColourRequest"].draft
+    draft = read_release([jar(tmp_path, more)]).messages["ColourRequest"].draft
     after = update_text(OURS.replace("\n", line_end), draft)
     assert after.replace(line_end, "").count("\n") == 0
     assert '"default": "red", "ignorable": true, // not blue' in after
@@ -205,7 +208,7 @@ def test_other_order_and_what_only_ours_has_are_reported_and_stay(tmp_path: Path
         ("ColourRequest", "Shades.Depth", "field"),
         ("ExtraRequest", "", "message"),
     ]
-    assert update_text(OURS, read_release([release])["ColourRequest"].draft) == OURS
+    assert update_text(OURS, read_release([release]).messages["ColourRequest"].draft) == OURS
 
 
 def test_only_folders_that_the_jars_cover_are_held_against_them(tmp_path: Path) -> None:
@@ -225,7 +228,7 @@ def test_a_new_message_goes_into_the_folder_of_its_jar_without_anything_of_its_t
     ]
     checked, _ = check.read_folder(specs)
     ours = {Path(one.file): one.draft for one in checked if one.draft is not None}
-    outcomes = list(write_missing(specs, ours, read_release(jars)))
+    outcomes = list(write_missing(specs, ours, read_release(jars).messages))
     files = [specs / "clients" / "ToneRequest.json", specs / "new-thing" / "TuneRequest.json"]
     assert [outcome.file for outcome in outcomes] == files
     assert [text.removeprefix(f"{files[0]}:") for text in outcomes[0].unexplained] == [

@@ -104,6 +104,30 @@ def test_a_jar_that_cannot_be_compared_is_refused_with_the_reason(
     assert said in str(error.value)
 
 
+def test_a_spec_of_a_release_with_errors_hides_no_other(tmp_path: Path) -> None:
+    specs = package(tmp_path, Colour=as_data(OURS), Shape=as_data(OURS).replace("ColourRequest", "Shape"))
+    ours = (specs / "clients" / "Shape.json").read_text()
+    broken = as_data(KAFKA).replace("ColourRequest", "Shape").replace('"int32"', '"int32", "type": "int8"', 1)
+    done = kipgen(specs, jar(tmp_path, as_data(KAFKA), broken))
+    assert (done.returncode, done.stdout) == (0, "1 message compared: no drift\n")
+    assert "not compared: Shape: Kafka's spec has errors" in done.stderr
+    assert "1.json:" in done.stderr
+    longer = as_data(KAFKA).replace('"0-1"', '"0-2"')
+    written = kipgen(specs, jar(tmp_path, longer, broken), "--write", "--json")
+    report = json.loads(written.stdout)
+    assert (written.returncode, report) == (0, {"messages": 1, "not_compared": ["Shape"], "differences": []})
+    assert (specs / "clients" / "Shape.json").read_text() == ours
+    # Even the name cannot be read: the file has it, as Kafka's do.
+    done = kipgen(specs, jar(tmp_path, longer, "{"))
+    assert done.returncode == 1  # Shape is in the specs alone
+    assert "not compared: 1:" in done.stderr
+
+
+def test_a_property_that_is_given_twice_with_one_value_is_compared(tmp_path: Path) -> None:
+    twice_given = as_data(KAFKA).replace('"int32"', '"int32", "type": "int32"', 1)
+    assert kipgen(package(tmp_path, Colour=as_data(OURS)), jar(tmp_path, twice_given)).returncode == 0
+
+
 def test_a_bad_jar_or_bad_specs_end_the_command_with_2(tmp_path: Path) -> None:
     specs = package(tmp_path, Colour=OURS.replace('"type": "request"', '"type": "requests"'))
     for folder, release in ((specs, jar(tmp_path, KAFKA)), (tmp_path / "none", jar(tmp_path, KAFKA))):

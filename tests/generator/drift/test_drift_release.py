@@ -88,12 +88,12 @@ def test_the_drift_from_4_3_1_is_what_4_4_0_brought(jars: dict[str, list[Path]])
 
 
 def test_specs_of_4_3_1_become_those_of_4_4_0_by_writing(jars: dict[str, list[Path]], tmp_path: Path) -> None:
-    for name, published in read_release(jars["4.3.1"]).items():
+    for name, published in read_release(jars["4.3.1"]).messages.items():
         file = tmp_path / published.jar / f"{name}.json"
         file.parent.mkdir(exist_ok=True)
         file.write_text(message_text(nodes(published.draft)))
     release = read_release(jars["4.4.0"])
-    assert not [outcome for outcome in write_missing(tmp_path, drafts(tmp_path), release) if outcome.problems]
+    assert not [outcome for outcome in write_missing(tmp_path, drafts(tmp_path), release.messages) if outcome.problems]
     left = compare(drafts(tmp_path), release).differences
     assert [(one.message, one.path, one.fact) for one in left] == [
         ("StreamsGroupHeartbeatResponse", "", "order"),
@@ -112,7 +112,7 @@ def test_facts_taken_out_of_our_specs_come_back_in_our_layout(jars: dict[str, li
     (folder / "raft" / "QuorumStateData.json").unlink()
     release = read_release(jars["4.4.0"])
     assert len(compare(drafts(folder), release).differences) > 5
-    outcomes = list(write_missing(folder, drafts(folder), release))
+    outcomes = list(write_missing(folder, drafts(folder), release.messages))
     assert [outcome.file.name for outcome in outcomes] == ["FetchRequest.json", "QuorumStateData.json"]
     assert compare(drafts(folder), release).differences == ()
     assert fetch.read_text().count('"about"') == whole.count('"about"')

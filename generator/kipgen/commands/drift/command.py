@@ -13,7 +13,7 @@ import click
 
 from kipgen.commands.console import print_problems
 from kipgen.commands.drift.compare import ORDER, WHOLE, Difference, Drift, compare, value_text
-from kipgen.commands.drift.jars import JarError, Published, read_release
+from kipgen.commands.drift.jars import JarError, Release, read_release
 from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
@@ -51,6 +51,9 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
         release = read_release(jars)
     except JarError as error:
         fail(*error.args)
+    for broken in release.broken:
+        print_problems(broken.errors)
+        print_err((f"not compared: {one_line(broken.message)}", "yellow"), ": Kafka's spec has errors")
     refused = False
     if write:
         refused = _write(specs, ours, release)
@@ -58,7 +61,12 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
         ours = _specs(specs)
     found = compare(ours, release)
     if format_ is Format.JSON:
-        print(dumps({"messages": found.messages, "differences": [asdict(one) for one in found.differences]}, indent=2))
+        plain = {
+            "messages": found.messages,
+            "not_compared": [one.message for one in release.broken],
+            "differences": [asdict(one) for one in found.differences],
+        }
+        print(dumps(plain, indent=2))
     else:
         _print_text(found)
     if found.differences or refused:
@@ -75,10 +83,10 @@ def _specs(folder: Path) -> dict[Path, Draft]:
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
 
 
-def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> bool:
+def _write(folder: Path, ours: Mapping[Path, Draft], release: Release) -> bool:
     """Add what the specs lack; return whether a spec could not be written."""
     refused = False
-    for outcome in write_missing(folder, ours, release):
+    for outcome in write_missing(folder, ours, release.messages):
         if outcome.problems:
             refused = True
             print_problems(outcome.problems)

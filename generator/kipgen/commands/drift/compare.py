@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from kipgen.commands.drift.jars import Published
+from kipgen.commands.drift.jars import Published, Release
 from kipgen.language.defaults import type_default
 from kipgen.language.spec import Default, FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
@@ -252,7 +252,7 @@ class Headers(NamedTuple):
     kafka: HeaderVersions = HeaderVersions()
 
 
-def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Drift:
+def compare(ours: Mapping[Path, Draft], release: Release) -> Drift:
     """Compare specs with a release.
 
     A message that no jar has counts only if a jar has others of its folder: the jars may be some of a release. Layouts
@@ -260,24 +260,20 @@ def compare(ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Dri
 
     Args:
         ours: our specs by file.
-        release: Kafka's by name.
+        release: Kafka's; its messages with errors are not compared.
     """
+    theirs, broken = release.messages, {one.message for one in release.broken}
     known = {draft.message.name: draft for draft in ours.values()}
-    covered = covered_folders(ours, release)
-    judged = [
-        draft.message.name
-        for file, draft in ours.items()
-        if draft.message.name in release or (file.parent in covered and _is_due(draft.message))
-    ]
+    covered = covered_folders(ours, theirs)
+    due = {draft.message.name for file, draft in ours.items() if file.parent in covered and _is_due(draft.message)}
     found: list[Difference] = []
     headers = Headers(
         header_versions(draft.message for draft in ours.values()),
-        header_versions(one.draft.message for one in release.values()),
+        header_versions(one.draft.message for one in theirs.values()),
     )
-    names = sorted({*judged, *release})
+    names = sorted({*(due - broken), *theirs})
     for name in names:
-        theirs = release[name].draft if name in release else None
-        found += differences(known.get(name), theirs, headers)
+        found += differences(known.get(name), theirs[name].draft if name in theirs else None, headers)
     return Drift(tuple(found), len(names))
 
 

@@ -1,4 +1,8 @@
-"""Kafka's published jars -> the message specs in them; anything wrong with a jar is an error with its location."""
+"""Kafka's published jars -> the message specs in them.
+
+Anything wrong with a jar is an error with its location. A spec in it that has errors hides no other: in Kafka 2.8 a
+file goes on after its end, and up to 3.0 some lack flexibleVersions.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from kipgen.language.problems import Problem
 from kipgen.reading.check import understood
 from kipgen.reading.draft import Draft
 from kipgen.reading.source import MAX_BYTES, load_text
@@ -41,21 +46,43 @@ class Published:
     draft: Draft
 
 
-def read_release(jars: Sequence[Path]) -> dict[str, Published]:
-    """Read the messages of a release, by name.
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A spec of a release that cannot be understood as a whole."""
+
+    message: str
+    """Name of the message; its file's, if even the name is unknown."""
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The specs of a release."""
+
+    messages: Mapping[str, Published]
+    """The messages, by name."""
+    broken: tuple[Broken, ...]
+
+
+def read_release(jars: Sequence[Path]) -> Release:
+    """Read the messages of a release.
 
     Args:
         jars: the jars; one without specs is skipped.
 
     Raises:
-        JarError: a jar or a spec in it cannot be read, two have the same message, or none has any.
+        JarError: a jar cannot be read, two have the same message, or none has any that can be understood.
     """
     release: dict[str, Published] = {}
+    broken: list[Broken] = []
     left = MAX_TOTAL
     for jar in jars:
         for display, text in _specs(jar, left):
             left -= len(text)
             draft = _draft(text, display)
+            if isinstance(draft, Broken):
+                broken.append(draft)
+                continue
             there = release.setdefault(draft.message.name, Published(_origin(jar), draft))
             if there.draft is not draft:
                 first = there.draft.part.document.file
@@ -64,8 +91,9 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
                 )
     if not release:
         names = ", ".join(map(str, jars))
-        raise JarError(f"{names}: no message specs inside; {_GIVE}")
-    return release
+        reasons = [str(problem) for one in broken for problem in one.errors]
+        raise JarError(*(reasons or [f"{names}: no message specs inside; {_GIVE}"]))
+    return Release(release, tuple(broken))
 
 
 def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
@@ -101,13 +129,16 @@ def _text(data: bytes, display: str) -> str:
         raise JarError(f"{display}: is not UTF-8 from byte {error.start} on") from error
 
 
-def _draft(text: str, display: str) -> Draft:
+def _draft(text: str, display: str) -> Draft | Broken:
     """Parse a spec as Kafka wrote it. Our rules do not apply to it, but all of it must be understood."""
     parsed = understood(load_text(text, display))
+    errors = tuple(problem for problem in parsed.problems if problem.severity == "error")
+    if parsed.draft is not None and not errors:
+        return parsed.draft
     # Half a spec would make differences of all that is missing in it.
-    if parsed.draft is None or parsed.problems:
-        raise JarError(*map(str, parsed.problems))
-    return parsed.draft
+    is_named = parsed.draft is not None and "name" not in parsed.draft.part.broken
+    name = parsed.draft.message.name if parsed.draft is not None and is_named else PurePosixPath(display).stem
+    return Broken(name, errors)
 
 
 def _origin(jar: Path) -> str:
