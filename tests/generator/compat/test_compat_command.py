@@ -70,6 +70,7 @@ def test_report_says_where_and_what_and_whom_it_breaks_and_what_to_do_instead() 
         "\n"
         "new.json:3:20: Probe: lowest-version-raised: validVersions 1-3 became 2-3\n"
         "    breaks:  peers without a newer version are rejected, and records written in them can no longer be read\n"
+        "    first:   upgrade writers, since new readers cannot read what old ones write\n"
         "    instead: make sure that no supported peer needs them\n"
         "    before:  old.json:3:20\n"
         "\n"
@@ -94,9 +95,46 @@ def test_json_has_every_finding() -> None:
         "column": 14,
         "before": {"file": "old.json", "line": 6, "column": 14},
         "breaks": finding["breaks"],
+        "first": None,
         "instead": finding["instead"],
+        "against": [],
         "allowed": None,
     }
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "github"])
+def test_broken_old_message_is_not_compared_and_hides_no_other(format_: str, here: Path) -> None:
+    broken = spec().replace('"int32"', '"int32", "type": "int8"')
+    for side, probe, other in (("old", broken, "int32"), ("new", spec(), "int64")):
+        (here / side).mkdir()
+        (here / side / "Probe.json").write_text(probe, encoding="utf-8")
+        (here / side / "Other.json").write_text(spec(ALPHA.replace("int32", other), name="Other"), encoding="utf-8")
+    done = _kipgen("old", "new", "--format", format_)
+    assert done.exit_code == 1
+    assert "Other.Alpha: type int32 became int64" in done.stdout.replace("type-changed: ", "") or format_ == "json"
+    assert "old/Probe.json:5:" in done.stderr
+    assert "new/Probe.json:2:11: not compared: Probe: its old spec has errors" in done.stderr
+    if format_ == "json":
+        report = json.loads(done.stdout)
+        assert [one["rule"] for one in report["findings"]] == ["type-changed"]
+        (left_out,) = report["not_compared"]
+        assert (left_out["path"], left_out["file"], left_out["line"]) == ("Probe", "new/Probe.json", 2)
+        assert left_out["errors"][0].startswith("old/Probe.json:5:")
+    Path("new/Other.json").write_text(spec(name="Other"), encoding="utf-8")
+    assert _kipgen("old", "new").exit_code == 0
+    Path("new/Probe.json").unlink()
+    done = _kipgen("old", "new")  # nothing is known of it, so nothing is said of its removal
+    assert (done.exit_code, done.stdout) == (0, "1 message compared: 0 wire, 0 source, 0 notice\n")
+    assert "not compared: Probe" in done.stderr
+    # No other message is taken for the one that cannot be compared, as its new name.
+    Path("new/Other.json").rename("new/Probe.json")
+    Path("new/Probe.json").write_text(spec(), encoding="utf-8")
+    assert "message-removed: Other was removed" in _kipgen("old", "new").stdout
+    assert _kipgen("old/Probe.json", "new/Probe.json").exit_code == 2
+    Path("old/Probe.json").write_text("{", encoding="utf-8")
+    assert "not compared: Probe" in _kipgen("old", "new").stderr
+    Path("new/Probe.json").write_text(spec().replace("int32", "int31"), encoding="utf-8")
+    assert _kipgen("old", "new").exit_code == 2
 
 
 def _sarif(target: str, text: str) -> Any:

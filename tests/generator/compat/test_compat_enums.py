@@ -350,14 +350,27 @@ def test_files_without_their_package_have_no_enums_to_compare(tmp_path: Path) ->
 # What cannot be compared
 
 
-@pytest.mark.parametrize("side", ["old", "new"])
-def test_an_enum_with_errors_is_named_with_its_place(side: str, tmp_path: Path) -> None:
+def test_an_enum_with_errors_is_named_with_its_place(tmp_path: Path) -> None:
     folders = write_revisions(tmp_path, Revisions((spec(), enum(COLOURS)), (spec(), enum(COLOURS))))
-    (tmp_path / side / "1.enum.json").write_text(enum(COLOURS).replace("BLUE", "blue"))
+    (tmp_path / "new" / "1.enum.json").write_text(enum(COLOURS).replace("BLUE", "blue"))
     with pytest.raises(SpecErrors) as caught:
         compare_paths(*folders)
     (problem,) = caught.value.problems
-    assert (problem.rule, problem.location.file) == ("name-form", str(tmp_path / side / "1.enum.json"))
+    assert (problem.rule, problem.location.file) == ("name-form", str(tmp_path / "new" / "1.enum.json"))
+
+
+@pytest.mark.parametrize("name", ["Colour", "Hue"])
+def test_an_old_enum_with_errors_is_not_compared_and_hides_no_other(name: str, tmp_path: Path) -> None:
+    shape = enum(SHAPES, "Shape")
+    old = probe(enum="Colour"), enum(COLOURS).replace("BLUE", "blue"), shape
+    new = probe(enum=name), enum(((0, "BLUE"),), name), shape.replace("ROUND", "BENT")
+    compared = compare_paths(*write_revisions(tmp_path, Revisions(old, new)))
+    (left_out,) = compared.not_compared
+    assert (left_out.path, left_out.location.file) == (name, str(tmp_path / "new" / "1.enum.json"))
+    assert [problem.rule for problem in left_out.errors] == ["name-form"]
+    found = [(one.rule.id, one.path) for one in compared.findings if one.path.partition(".")[0] != "Probe"]
+    assert found == [("enum-value-renamed", "Shape.BENT")]
+    assert compared.enums == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with names")

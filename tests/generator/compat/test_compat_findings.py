@@ -29,6 +29,7 @@ from tests.support.subjects.compat_changes import (
     VERDICTS,
     compare_texts,
     plain_field,
+    struct_field,
     write_revisions,
 )
 
@@ -148,6 +149,56 @@ def test_rename_beside_a_removed_field_is_distinguished_by_the_forms(tmp_path: P
     new = spec(plain_field("Alpha", "int32"), plain_field("Delta", "int8"))
     found = {(one.rule.id, one.path) for one in compare_texts(tmp_path, old, new)}
     assert found == {("field-removed", "Probe.Beta"), ("field-renamed", "Probe.Delta")}
+
+
+HEADER = ("Partition", "int32", "0+"), ("ErrorCode", "int16", "0+"), ("StableOffset", "int64", "1+")
+LATER = ("StartOffset", "int64", "2+"), ("Leader", "int32", "3+")
+
+
+def test_fields_put_into_a_struct_and_a_renamed_one_are_a_finding_each_in_all_versions(tmp_path: Path) -> None:
+    parts = [plain_field(*one) for one in (*HEADER, *LATER)]
+    old = spec(*parts, plain_field("Records", "bytes"), flexible="none")
+    new = spec(struct_field("Head", "Head", *parts), plain_field("RecordSet", "bytes"), flexible="none")
+    found = {(one.rule.id, one.path, one.text) for one in compare_texts(tmp_path / "into", old, new)}
+    names = "Partition, ErrorCode, StableOffset, StartOffset, Leader"
+    assert found == {
+        ("type-same-bytes", "Probe.Head", f"{names} became Head, with the same bytes (versions 0-3)"),
+        ("field-renamed", "Probe.RecordSet", "was Records; the bytes are the same (versions 0-3)"),
+    }
+    found = {(one.rule.id, one.path, one.text) for one in compare_texts(tmp_path / "out", new, old)}
+    assert found == {
+        ("type-same-bytes", "Probe.Partition", f"Head became {names}, with the same bytes (versions 0-3)"),
+        ("field-renamed", "Probe.Records", "was RecordSet; the bytes are the same (versions 0-3)"),
+    }
+
+
+def test_structs_are_found_among_fields_of_one_type_with_just_what_they_hold(tmp_path: Path) -> None:
+    numbers = [plain_field(name, "int32") for name in ("Alpha", "Beta", "Gamma", "Delta")]
+    last = plain_field("Omega", "int32", "2+")
+    new = spec(
+        struct_field("One", "OneHead", numbers[0]),
+        plain_field("Second", "int32"),
+        struct_field("Two", "TwoHead", *numbers[2:], last),
+        flexible="none",
+    )
+    found = compare_texts(tmp_path, spec(*numbers, last, flexible="none"), new)
+    assert [(one.rule.id, one.path, one.text) for one in found] == [
+        ("type-same-bytes", "Probe.One", "Alpha became One, with the same bytes (versions 0-3)"),
+        ("field-renamed", "Probe.Second", "was Beta; the bytes are the same (versions 0-3)"),
+        ("type-same-bytes", "Probe.Two", "Gamma, Delta, Omega became Two, with the same bytes (versions 0-3)"),
+    ]
+
+
+def test_what_is_beside_a_struct_with_the_same_bytes_is_still_found(tmp_path: Path) -> None:
+    fields = plain_field("Alpha", "int32"), plain_field("Beta", "int32")
+    old = spec(*fields, plain_field("Mark", "string"), plain_field("Last", "int8"), flexible="none")
+    new = spec(struct_field("Head", "Head", *fields), plain_field("Sign", "string"), flexible="none")
+    found = {(one.rule.id, one.path) for one in compare_texts(tmp_path, old, new)}
+    assert found == {
+        ("type-same-bytes", "Probe.Head"),
+        ("field-renamed", "Probe.Sign"),
+        ("field-removed", "Probe.Last"),
+    }
 
 
 def test_flexible_versions_are_one_finding_and_hide_no_other(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kipgen.commands.app import app
 from kipgen.commands.compat import git
 from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.revisions import SpecErrors, compare_with_commit
@@ -130,13 +132,28 @@ def test_revision_that_was_broken_does_not_matter(specs: Path) -> None:
     assert _found(specs) == []
 
 
-def test_specs_with_errors_are_named_with_their_revision(specs: Path) -> None:
+def test_old_specs_with_errors_are_named_with_their_revision_and_the_rest_is_compared(specs: Path) -> None:
+    (specs / "Other.json").write_text(spec(name="Other"))
     _commit(specs, spec().replace("int32", "int31"))
     (specs / "Probe.json").write_text(spec())
-    with pytest.raises(SpecErrors) as caught:
-        compare_with_commit(specs, "HEAD")
-    (problem,) = caught.value.problems
+    (specs / "Other.json").write_text(spec(ALPHA.replace("int32", "int16"), name="Other"))
+    compared = compare_with_commit(specs, "HEAD")
+    (broken,) = compared.not_compared
+    assert (broken.path, broken.location.file) == ("Probe", str(specs / "Probe.json"))
+    (problem,) = broken.errors
     assert str(problem).startswith("HEAD:schemas/probe/Probe.json:5:31: Probe.Alpha: type-syntax: ")
+    assert [(one.rule.id, one.path) for one in compared.findings] == [("type-changed", "Other.Alpha")]
+
+
+def test_commit_that_corrects_the_only_spec_passes_and_one_that_breaks_it_does_not(specs: Path) -> None:
+    _commit(specs, spec().replace("int32", "int31"))
+    (specs / "Probe.json").write_text(spec())
+    compared = compare_with_commit(specs, "HEAD")
+    assert (compared.findings, [one.path for one in compared.not_compared]) == ((), ["Probe"])
+    _commit(specs, spec())
+    (specs / "Probe.json").write_text(spec().replace("int32", "int31"))
+    with pytest.raises(SpecErrors):
+        compare_with_commit(specs, "HEAD")
 
 
 def test_package_that_the_revision_does_not_have_is_all_new(specs: Path) -> None:
@@ -315,3 +332,37 @@ def test_several_packages_read_the_history_once(specs: Path, monkeypatch: pytest
     monkeypatch.setattr(git, "_run", counted)
     assert [_found(specs), _found(other)] == [[], []]
     assert calls.count("log") == 1
+
+
+# Several revisions
+
+
+def test_what_is_found_against_several_revisions_is_told_once_with_their_list(
+    specs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tag, text in (("v1", spec()), ("v2", spec(ALPHA, _tagged("Beta", 0)))):
+        _commit(specs, text)
+        _git(specs, "tag", tag)
+    (specs / "Probe.json").write_text(spec(ALPHA.replace("int32", "int16")))
+    monkeypatch.chdir(specs.parent.parent)
+    arguments = ["compat", "--against", "v1", "--against", "v2", "-a", "v1", "--json"]
+    report = json.loads(CliRunner().invoke(app, arguments).stdout)
+    assert [(one["rule"], one["against"]) for one in report["findings"]] == [
+        ("tag-forgotten", ["v2"]),
+        ("type-changed", ["v1", "v2"]),
+    ]
+    assert (report["messages"], report["counts"]["wire"]) == (1, 2)
+    lines = CliRunner().invoke(app, arguments[:-1]).stdout.splitlines()
+    assert [line.strip() for line in lines if "against:" in line] == ["against: v2", "against: v1, v2"]
+    alone = CliRunner().invoke(app, ["compat", "--against", "v1"]).stdout
+    assert "type-changed" in alone
+    assert "against:" not in alone
+
+
+def test_each_step_may_fit_and_the_whole_not(specs: Path) -> None:
+    plain = spec(ALPHA, valid="0")
+    first = _commit(specs, plain)
+    _commit(specs, plain.replace("int32", "int16").replace('"0"', '"1"'))
+    (specs / "Probe.json").write_text(spec(ALPHA, valid="0-2").replace("int32", "int16"))
+    assert ("type-changed", "Probe.Alpha") not in _found(specs)
+    assert ("type-changed", "Probe.Alpha") in _found(specs, first)

@@ -1,9 +1,9 @@
 """The command `kipgen compat`.
 
 The report alone goes to standard output, since JSON and SARIF are read by programs. Remarks on the comparison, such as
-a shallow clone or an allowance that covers nothing, go to standard error and never change the exit status: it is 1 if a
-finding that is not allowed breaks something, and 2, by `fail`, if nothing could be compared. A notice never fails.
-Allowances are read before the specs, so that a mistake in them is reported first.
+an old spec with errors, a shallow clone or an allowance that covers nothing, go to standard error and never change the
+exit status: it is 1 if a finding that is not allowed breaks something, and 2, by `fail`, if nothing could be compared.
+A notice never fails. Allowances are read before the specs, so that a mistake in them is reported first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 
 from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
 from kipgen.commands.compat.git import GitError
-from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity
+from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity, sort_findings, told_once
 from kipgen.commands.compat.package import Packages
 from kipgen.commands.compat.report import annotation_lines, counts, report_json, sarif_json, text_lines
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
@@ -43,10 +43,9 @@ ALLOW_FILE = Path("compat-allow.toml")
 @click.option(
     "--against",
     "-a",
-    default="",
-    show_default=False,
+    multiple=True,
     metavar="REVISION",
-    help="Compare with a revision of the git repository, and its history.",
+    help="Compare with a revision of the git repository, and its history; may be given several times.",
 )
 @click.option(
     "--allow",
@@ -73,7 +72,7 @@ ALLOW_FILE = Path("compat-allow.toml")
 )
 def compat(
     paths: Sequence[Path],
-    against: str,
+    against: Sequence[str],
     allow: Sequence[str],
     allow_file: Path | None,
     wire_only: bool,
@@ -100,8 +99,14 @@ def compat(
     found = [finding for one in compared for finding in one.findings]
     if columns:
         found += [finding for one in compared for finding in one.column_findings]
-    findings, unused = with_allowances(found, allowances)
-    messages, enums = sum(one.messages for one in compared), sum(one.enums for one in compared)
+    findings, unused = with_allowances(sort_findings(told_once(found)), allowances)
+    messages = len({pair.new.file for one in compared for pair in one.pairs.messages})
+    enums = len({new.location().file for one in compared for _, new in one.pairs.enums.matched})
+    not_compared = [broken for one in compared for broken in one.not_compared]
+    for broken in not_compared:
+        print_problems(broken.errors)
+        remark = (f"not compared: {one_line(broken.path)}", "yellow")
+        print_err(f"{one_line(broken.location)}: ", remark, ": its old spec has errors")
     # All but the tags and enums of older revisions is compared, so this is no failure.
     if any(one.is_history_cut for one in compared):
         print_err("the clone is shallow, so tags and enums of older revisions are not checked; fetch the whole history")
@@ -114,7 +119,7 @@ def compat(
     if chosen is Format.SARIF:
         _write_sarif("-", findings)
     elif chosen is Format.JSON:
-        print(json.dumps(report_json(findings, messages, enums, severities), indent=2))
+        print(json.dumps(report_json(findings, not_compared, messages, enums, severities), indent=2))
     else:
         _print_text(findings, _count(messages, enums), severities, chosen)
     # Columns are among the findings only if they were asked for, so they fail in either case.
@@ -134,13 +139,15 @@ def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:
     return found
 
 
-def _compare_all(paths: Sequence[Path], against: str) -> list[Compared]:
+def _compare_all(paths: Sequence[Path], against: Sequence[str]) -> list[Compared]:
     try:
         if against:
             settings = settings_here()
             folders = (*settings.specs, *(path for path in paths if path.is_dir()))
             packages = Packages(folders, None if settings.specs else SPECS)
-            return [compare_with_commit(path, against, packages) for path in paths or packages_here(settings)]
+            given = paths or packages_here(settings)
+            # Each once: a revision that is given twice would be listed twice at each finding.
+            return [compare_with_commit(path, one, packages) for one in dict.fromkeys(against) for path in given]
         if len(paths) != 2:
             fail("give two files or folders, the old one first, or --against REVISION; see kipgen compat --help")
         return [compare_paths(*paths)]

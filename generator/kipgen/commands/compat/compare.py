@@ -4,31 +4,37 @@ Each version that both revisions have is compared by its resolved wire items, no
 to write the same bytes are no change. A change that touches several versions is one `Change` with all of them; `_Seen`
 keeps a struct that many fields share from being compared, and reported, more than once.
 
-Items that only one side has are grouped by the gaps between the items that kept their order. Only within such a gap can
-a field be a renamed one: the same bytes at the same position.
-
 One change must be one finding: hence `_Seen`, and the places where one difference hides another that follows from it.
-`wire_items` has what is compared, `messages` what changed in a message as a whole, `tags` what must hold over all
-versions, `columns` what tables need, `rules` whom a change breaks, and `package` which two messages belong together.
+`wire_items` has what is compared, `messages` what changed in a message as a whole, `gaps` what only one side has,
+`tags` what must hold over all versions, `columns` what tables need, `rules` whom a change breaks, and `package` which
+two messages belong together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from kipgen.commands.compat.columns import compare_columns
+from kipgen.commands.compat.direction import CONDITIONS, narrowed
 from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs, compare_field_enums
+from kipgen.commands.compat.gaps import (
+    explain_gap,
+    gaps,
+    match_gap,
+    merge_replacements,
+    names_of_moves,
+    predecessors,
+    renamed_items,
+    takes_no_bytes,
+)
 from kipgen.commands.compat.messages import OF_NEW_FIELDS, compare_wholes, version_shift
 from kipgen.commands.compat.model import Change, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags, compare_tagged_data, compare_tags
-from kipgen.commands.compat.wire_items import WireItem, WireItems, fingerprint, wire_items
-from kipgen.language.names import attribute_name
-from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
+from kipgen.commands.compat.wire_items import Owner, Pair, WireItem, WireItems, fingerprint, wire_items
+from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
 from kipgen.resolve.wire import WireField, resolve
@@ -49,9 +55,9 @@ def compare_messages(
     """
     # Without versions it reads no tag; if it comes back, git's history is the witness.
     tagged = () if new.valid_versions.is_empty else (*compare_tags(old, new, used), *compare_tagged_data(old, new))
-    changes = (*compare_wholes(old, new), *tagged, *_compare_versions(old, new, enums))
+    changes = (*compare_wholes(old, new), *tagged, *merge_replacements(compare_versions(old, new, enums)))
     # What is only renamed, or harms released versions, is told as such.
-    told = {change.path for change in changes if change.rule not in OF_NEW_FIELDS}
+    told = {path for change in changes if change.rule not in OF_NEW_FIELDS for path in change.paths}
     return merge_versions(one for one in changes if one.rule not in OF_NEW_FIELDS or one.path not in told)
 
 
@@ -63,8 +69,11 @@ def compare_stored(old: MessageSpec, new: MessageSpec) -> tuple[Change, ...]:
     return merge_versions(change for change in compare_columns(old, new, renamed) if change.path not in worse)
 
 
-def _compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs) -> Iterator[Change]:
-    """Compare the bytes of each version that both have; findings have the version of the old spec."""
+def compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs = NO_ENUMS) -> Iterator[Change]:
+    """Compare the bytes of each version that both have; findings have the version of the old spec.
+
+    The tags themselves are judged for all versions at once, by `tags`.
+    """
     shift = version_shift(old, new)
     # One change is one finding: lengths and tag sections are compared as if the flexible versions were the same.
     aligned = replace(new, flexible_versions=old.flexible_versions)
@@ -81,46 +90,6 @@ def _compare_versions(old: MessageSpec, new: MessageSpec, enums: EnumPairs) -> I
         keeps_other_tags = old.extensible_tagged_versions
         pair = Pair(new.name, *owners, version, new.valid_versions, keeps_other_tags=keeps_other_tags, enums=enums)
         yield from compare_items(pair, *items)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The owner of a list of fields: a message, a struct, or an integer with named bits."""
-
-    location: Location
-    fields: tuple[FieldSpec, ...]
-    """The fields of all versions; an integer with named bits has none."""
-
-    def field(self, key: str) -> FieldSpec | None:
-        """Return the field of an attribute's name, in any versions; None if there is none."""
-        return self._by_key.get(key)
-
-    @cached_property
-    def _by_key(self) -> dict[str, FieldSpec]:
-        return {attribute_name(field.name): field for field in reversed(self.fields)}  # the first of a name counts
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An owner of fields, old and new, in one version."""
-
-    path: str
-    """Path with the names of the new spec."""
-    old: Owner
-    new: Owner
-    version: int
-    present: Versions
-    """The versions of the new spec that have the owner."""
-    is_left_out: bool = False
-    """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
-    keeps_other_tags: bool = False
-    """True if peers of the old revision keep a tag that they know from other versions alone."""
-    enums: EnumPairs = NO_ENUMS
-    """The enums of both revisions, which name numbers of fields."""
-
-    def change(self, rule: str, name: str, text: str, old: Spot, new: Spot) -> Change:
-        """Make a change of one of the fields."""
-        return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}))
 
 
 _Seen = set[tuple[str, Versions, bool, WireItems, WireItems]]
@@ -163,97 +132,20 @@ def _compare_plain(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> I
     both = [(item, later[item.key]) for item in before if item.key in later]
     names = {item.key for item, _ in both}
     # What takes no bytes has no place among them.
-    solid = {item.key for item, now in both if not (_takes_no_bytes(item) and _takes_no_bytes(now))}
-    moved = _names_of_moves(*([item.key for item in items if item.key in solid] for items in (before, after)))
-    was_after, is_after = _predecessors(before), _predecessors(after)
+    solid = {item.key for item, now in both if not (takes_no_bytes(item) and takes_no_bytes(now))}
+    moved = names_of_moves(*([item.key for item in items if item.key in solid] for items in (before, after)))
+    was_after, is_after = predecessors(before), predecessors(after)
     for item, now in both:
         if item.key in moved:
             text = f"was {was_after[item.key]}, is now {is_after[item.key]}"
             yield pair.change("field-moved", now.name, text, *_spots(item, now))
     stays = solid - moved
-    for gone, come in zip(_gaps(before, stays, names), _gaps(after, stays, names), strict=True):
-        renamed = _find_renames(gone, come)
-        both += renamed
-        yield from _explain_replacement(pair, gone, come, renamed)
+    for gone, come in zip(gaps(before, stays, names), gaps(after, stays, names), strict=True):
+        groups = match_gap(gone, come)
+        both += renamed_items(groups)
+        yield from explain_gap(pair, groups)
     for item, now in both:
         yield from _compare_item(pair, item, now, seen)
-
-
-def _names_of_moves(before: list[str], after: list[str]) -> set[str]:
-    """Return those that moved among the others."""
-    # The longest runs in the old order stay, so one field that moves past ten others is one move and not ten.
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-    return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
-
-
-def _predecessors(items: Sequence[WireItem]) -> dict[str, str]:
-    """Describe the place of each item, by its key."""
-    places = ["first", *(f"after {item.name}" for item in items)]
-    return {item.key: place for item, place in zip(items, places, strict=False)}
-
-
-def _gaps(items: list[WireItem], stays: Collection[str], known: Collection[str]) -> list[list[WireItem]]:
-    """Group the items that only one revision has: before, between and after those that kept their order."""
-    groups: list[list[WireItem]] = [[]]
-    for item in items:
-        if item.key in stays:
-            groups.append([])
-        elif item.key not in known:
-            groups[-1].append(item)
-    return groups
-
-
-def _find_renames(gone: list[WireItem], come: list[WireItem]) -> list[tuple[WireItem, WireItem]]:
-    """Find the items of a group that were only renamed: the same bytes at the same position."""
-    before, after = ([fingerprint((item,)) for item in items] for items in (gone, come))
-    # Without `autojunk`: it would pass over forms that many fields share, such as int32, in groups of 200 and more.
-    blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-    return [
-        (item, now)
-        for block in blocks
-        for item, now in zip(gone[block.a :][: block.size], come[block.b :][: block.size], strict=True)
-    ]
-
-
-def _explain_replacement(
-    pair: Pair, gone: list[WireItem], come: list[WireItem], renamed: list[tuple[WireItem, WireItem]]
-) -> Iterator[Change]:
-    """Explain the changes in a group of fields that only one revision has."""
-    for item, now in renamed:
-        text = f"was {item.name}; the bytes are the same"
-        yield pair.change("field-renamed", now.name, text, *_spots(item, now))
-    # A struct in place of its fields, or the reverse: peers notice nothing, if no tag section comes with it.
-    if gone and come and len(renamed) < len(gone) and fingerprint(tuple(gone)) == fingerprint(tuple(come)):
-        text = f"{_list_items(gone)} became {_list_items(come)}, with the same bytes"
-        yield pair.change("type-same-bytes", come[0].name, text, *_spots(gone[0], come[0]))
-        return
-    old_keys, new_keys = {item.key for item, _ in renamed}, {now.key for _, now in renamed}
-    for item in gone:
-        if item.key not in old_keys:
-            spots = Spot(item.spec.location), _spot_in(pair.new, item.key)
-            if _takes_no_bytes(item):
-                yield pair.change("type-same-bytes", item.name, "the field was removed, which took no bytes", *spots)
-            else:
-                yield pair.change("field-removed", item.name, "the field was removed", *spots)
-    for item in come:
-        if item.key not in new_keys and not _takes_no_bytes(item):
-            spot = Spot(item.spec.location, "versions" if pair.old.field(item.key) else "name")
-            yield pair.change("field-added", item.name, "the field was added", _spot_in(pair.old, item.key), spot)
-
-
-def _takes_no_bytes(item: WireItem) -> bool:
-    """True for a struct without fields that nothing follows, not even a tag section."""
-    return fingerprint((item,)) == fingerprint(())
-
-
-def _spot_in(owner: Owner, key: str) -> Spot:
-    """Find the place for a field that a version lacks: its versions, or anywhere in its owner."""
-    field = owner.field(key)
-    return Spot(field.location, "versions") if field else Spot(owner.location)
-
-
-def _list_items(items: list[WireItem]) -> str:
-    return ", ".join(item.name for item in items)
 
 
 def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> Iterator[Change]:
@@ -269,7 +161,7 @@ def _compare_tagged(pair: Pair, old: WireItems, new: WireItems, seen: _Seen) -> 
         elif key in before or not pair.keeps_other_tags:
             text = f"taggedVersions {was.tagged_versions} became {now.tagged_versions}"
             spots = Spot(was.location, "taggedVersions"), Spot(now.location, "taggedVersions")
-            yield pair.change("tagged-versions-changed", now.name, text, *spots)
+            yield pair.change("tagged-versions-changed", now.name, text, *spots, narrowed(key in before))
 
 
 def _compare_item(pair: Pair, old: WireItem, new: WireItem, seen: _Seen) -> Iterator[Change]:
@@ -315,7 +207,10 @@ def _type_text(item: WireItem) -> str:
 def _compare_encodings(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Change]:
     if old.nullable != new.nullable:
         text = "may no longer be null" if old.nullable else "may now be null"
-        yield pair.change("nullability-changed", new.name, text, *_spots(old, new, "nullableVersions"))
+        # A struct that may be null has a byte for it, so neither side reads the other.
+        has_byte = old.inner is not None and old.type is not None and not old.type.is_array
+        first = None if has_byte else narrowed(old.nullable)
+        yield pair.change("nullability-changed", new.name, text, *_spots(old, new, "nullableVersions"), first)
     if old.compact != new.compact:
         text = f"its length was {_length(old)}, is now {_length(new)}"
         yield pair.change("length-form-changed", new.name, text, *_spots(old, new, "flexibleVersions"))
@@ -328,7 +223,9 @@ def _compare_encodings(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Cha
             if before.get(property_) != after.get(property_):
                 was, now = (_part_text(property_, parts.get(property_)) for parts in (before, after))
                 text = f"{was} became {now}" if property_ == "bits" else f"{property_} {was} became {now}"
-                yield pair.change("part-changed", new.name, text, *_spots(old, new, property_))
+                is_dropped, is_new = after.get(property_) is None, before.get(property_) is None
+                first = narrowed(is_new) if property_ in CONDITIONS and (is_new or is_dropped) else None
+                yield pair.change("part-changed", new.name, text, *_spots(old, new, property_), first)
 
 
 def _part_text(property_: str, value: Any) -> str:

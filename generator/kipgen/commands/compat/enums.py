@@ -14,7 +14,7 @@ An enum with `valuesFrom` is left to the messages that it follows: their names a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -103,13 +103,19 @@ class EnumPairs:
 NO_ENUMS = EnumPairs()
 
 
-def match_enums(old: Sequence[EnumRevision], new: Sequence[EnumRevision]) -> EnumPairs:
-    """Match the enums of two revisions: by their names; of the others, those in one file, or with the same values."""
+def match_enums(old: Sequence[EnumRevision], new: Sequence[EnumRevision], unknown: Collection[str] = ()) -> EnumPairs:
+    """Match the enums of two revisions: by their names; of the others, those in one file, or with the same values.
+
+    Args:
+        old: the old enums that can be compared.
+        new: all new enums.
+        unknown: names of new enums whose old file cannot be compared.
+    """
     later = {one.spec.name: one for one in new}
     matched = [(one, later[one.spec.name]) for one in old if one.spec.name in later]
     known = {one.spec.name for one, _ in matched}
     gone = [one for one in old if one.spec.name not in known]
-    come = [one for one in new if one.spec.name not in known]
+    come = [one for one in new if one.spec.name not in known and one.spec.name not in unknown]
     for before in list(gone):
         same = [one for one in come if one.relative == before.relative] or [
             one for one in come if one.names == before.names

@@ -31,7 +31,7 @@ _MOST_NAMES = 12
 def compare_wholes(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
     """Compare the properties of the messages themselves, and find the fields that are new."""
     fields = list(_new_fields(old, new))
-    yield from _compare_identity(old, new)
+    yield from compare_identity(old, new)
     yield from _compare_ranges(old, new, fields)
     # A layout is converted by functions of its own, as a record batch is, if at all.
     if not new.is_layout:
@@ -57,7 +57,8 @@ def _change(
     return Change(rule, new.name, text, *spots, frozenset(versions))
 
 
-def _compare_identity(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+def compare_identity(old: MessageSpec, new: MessageSpec) -> Iterator[Change]:
+    """Compare names, types and keys."""
     if old.name != new.name:
         yield _change(old, new, "message-renamed", "name", f"was {old.name}")
     is_record = old.type in _WITHOUT_HEADER and new.type in _WITHOUT_HEADER
@@ -100,6 +101,10 @@ def _compare_ranges(old: MessageSpec, new: MessageSpec, fields: list[_NewField])
     if not new.served_versions.contains(_lower(old.served_versions, shift).intersect(after)):
         text = f"servedVersions {old.served_versions} became {new.served_versions}"
         yield _change(old, new, "served-versions-narrowed", "servedVersions", text)
+    lost = sorted(set(old.listeners).difference(new.listeners))
+    if lost and not new.served_versions.is_empty:
+        text = f"the listeners no longer have {' and '.join(lost)}"
+        yield _change(old, new, "listeners-narrowed", "listeners", text)
     if new.latest_version_unstable and not old.latest_version_unstable and after.highest <= before.highest:
         text = f"version {after.highest} was released and is now marked unstable"
         yield _change(old, new, "released-made-unstable", "latestVersionUnstable", text)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from kipgen.commands.compat.direction import Side
+from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
 
 
@@ -16,6 +18,17 @@ class Spot:
     name: Location
     """The location of the name of the message, struct or field."""
     property: str = "name"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Fields of one owner that took the place of others; which there are of each depends on the version."""
+
+    owner: str
+    """Path of the owner."""
+    old: frozenset[tuple[int, str]]
+    """The fields before: their positions in the spec, and their names."""
+    new: frozenset[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +47,17 @@ class Change:
     """Place in the old spec, or the place where it was missing."""
     versions: frozenset[int] = frozenset()
     """The released versions that it touches; none if it is not about certain versions."""
+    first: Side | None = None
+    """The side that must be upgraded first, if `direction.first_side` cannot tell it."""
+    replaced: Replaced | None = None
+    """The fields of one owner that took the place of others, with the same bytes."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all that it tells, in the new spec."""
+        if self.replaced is None:
+            return (self.path,)
+        return tuple(f"{self.replaced.owner}.{name}" for _, name in self.replaced.new)
 
 
 def merge_versions(changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -118,6 +142,10 @@ class Finding:
     """Location in the new file; for a removed item, the place where it would be."""
     was: Location
     """Location in the old file; for a new item, the place where it would have been."""
+    first: Side | None = None
+    """The side that must be upgraded first; None if both ways break, or neither."""
+    against: tuple[str, ...] = ()
+    """The revisions that it was found against, if they were given by name."""
     allowed: str | None = None
     """Reason why it is allowed, if it is."""
 
@@ -125,6 +153,27 @@ class Finding:
     def text(self) -> str:
         """The change, with its versions."""
         return f"{self.change} ({versions_text(self.versions)})" if self.versions else self.change
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A message or enum whose old spec has errors."""
+
+    path: str
+    """Its name; its file if even the name is unknown."""
+    location: Location
+    """Its location in the new revision, if that has it; else of the first error."""
+    errors: tuple[Problem, ...]
+
+
+def told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """Merge findings that differ only in the revision they were found against; keep the order of the first ones."""
+    merged: dict[Finding, Finding] = {}
+    for finding in findings:
+        key = replace(finding, was=finding.location, against=())
+        same = merged.get(key)
+        merged[key] = finding if same is None else replace(same, against=(*same.against, *finding.against))
+    return list(merged.values())
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:

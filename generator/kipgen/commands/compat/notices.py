@@ -99,6 +99,14 @@ NOTICES = (
         bad=change(spec(valid="0-3"), spec(valid="0-3", more='"servedVersions": "2+"')),
     ),
     _notice(
+        "listeners-narrowed",
+        summary="A request may stop being served on a listener.",
+        breaks="peers of that listener are rejected",
+        instead="make sure that no supported peer sends it there",
+        good=change(_request(', "listeners": ["broker"]'), _request(', "listeners": ["broker", "controller"]')),
+        bad=change(_request(', "listeners": ["broker", "controller"]'), _request(', "listeners": ["broker"]')),
+    ),
+    _notice(
         "old-versions-added",
         summary="Versions that were removed may be valid again without being served, for what was written in them.",
         breaks="nothing: peers are not offered them",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from kipgen.commands.compat.compare import compare_messages, compare_stored
-from kipgen.commands.compat.enums import EnumPairs, EnumRevision, enum_findings, match_enums
+from kipgen.commands.compat.direction import first_side
+from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs, EnumRevision, enum_findings, match_enums
 from kipgen.commands.compat.model import Change, Finding, Spot, merge_versions
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.tags import UsedTags
@@ -81,6 +82,9 @@ class Pairs:
     """The headers before requests and responses, old and new."""
 
 
+NO_PAIRS = Pairs((), (), NO_ENUMS, (HeaderVersions(), HeaderVersions()))
+
+
 @dataclass(frozen=True, slots=True)
 class Packages:
     """The folders of specs that become packages."""
@@ -104,29 +108,36 @@ class Packages:
         return [one for one in (*self.folders, *below) if not one.resolve().is_relative_to(path.resolve())]
 
 
-def match(old: Specs, new: Specs, moved: Mapping[str, Matched] = _NONE_MOVED) -> Pairs:
+def match(old: Specs, new: Specs, moved: Mapping[str, Matched] = _NONE_MOVED, unknown: Collection[str] = ()) -> Pairs:
     """Match what both revisions have, and find what was removed.
 
     Args:
-        old: the old revision.
-        new: the new one.
+        old: what can be compared of the old revision.
+        new: all of the new one.
         moved: messages that are known to have moved, by their names.
+        unknown: names of messages and enums whose old spec cannot be compared.
     """
-    matched, gone = _match_messages([one for one in old.messages if one.spec.name not in moved], new.messages)
-    return Pairs([*matched, *moved.values()], gone, match_enums(old.enums, new.enums), (old.headers, new.headers))
+    matched, gone = _match_messages([one for one in old.messages if one.spec.name not in moved], new.messages, unknown)
+    enums = match_enums(old.enums, new.enums, unknown)
+    # Where the old header has errors, nothing tells which versions of it came before messages.
+    is_known = not any(name in unknown for name in HEADERS.values())
+    return Pairs([*matched, *moved.values()], gone, enums, ((old if is_known else new).headers, new.headers))
 
 
-def _match_messages(old: Sequence[Revision], new: Sequence[Revision]) -> tuple[list[Matched], list[Revision]]:
+def _match_messages(
+    old: Sequence[Revision], new: Sequence[Revision], unknown: Collection[str]
+) -> tuple[list[Matched], list[Revision]]:
     """Match the messages that both revisions have, and find the old ones that were removed.
 
     Messages belong together by their name, first in their package and then in any; of the others, those that alone have
     their type and apiKey on both sides, and two that alone are left.
     """
+    new = [revision for revision in new if revision.spec.name not in unknown]
     matched, gone, come = _match_by(lambda one: (one.package, one.spec.name), old, new)
     moved, gone, come = _match_by(lambda one: one.spec.name, gone, come)
     matched += moved
     # Two files that were given as old and new belong together, whatever is in them.
-    if len(old) == len(new) == len(gone) == 1:
+    if len(old) == len(new) == len(gone) == 1 and not unknown:
         return [Matched(gone[0], come[0])], []
     for before in list(gone):
         same = [after for after in come if _number(after.spec) == _number(before.spec)]
@@ -172,8 +183,18 @@ def findings(pairs: Pairs, folder: Path, used: Mapping[str, UsedTags]) -> list[F
     for revision in pairs.gone:
         location = Location(str(folder / revision.relative), 1, 1)
         text = f"{revision.spec.name} was removed"
-        severity = "notice" if _was_never_released(revision.spec, unstable) else rule.severity
-        found.append(Finding(rule, severity, revision.spec.name, text, frozenset(), location, revision.spec.location))
+        found.append(
+            Finding(
+                rule=rule,
+                severity="notice" if _was_never_released(revision.spec, unstable) else rule.severity,
+                path=revision.spec.name,
+                change=text,
+                versions=frozenset(),
+                location=location,
+                was=revision.spec.location,
+                first=first_side(rule.id, revision.spec, None),
+            )
+        )
     return [*found, *enum_findings(pairs.enums, folder)]
 
 
@@ -237,6 +258,7 @@ def judge(change: Change, pair: Matched, unstable: dict[str, int]) -> Finding:
         versions=change.versions,
         location=pair.new.location(change.new),
         was=pair.old.location(change.old),
+        first=change.first or first_side(rule.id, pair.old.spec, pair.new.spec),
     )
 
 

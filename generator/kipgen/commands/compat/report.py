@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from kipgen.commands.compat.model import Finding
+from kipgen.commands.compat.direction import REASONS
+from kipgen.commands.compat.model import Finding, NotCompared
 from kipgen.commands.compat.rules import ALL, SEVERITIES, CompatRule, Severity
 from kipgen.commands.reporting.problems import annotation
 from kipgen.commands.reporting.sarif import Level, SarifResult, SarifRule, sarif_log
@@ -25,13 +26,14 @@ _COLOURS = {"wire": "red", "source": "yellow", "column": "magenta", "notice": "c
 
 def text_lines(findings: Sequence[Finding]) -> Iterator[Line]:
     """Write the report, line by line: findings by severity, with what they break and what to do instead."""
+    has_several = len({revision for finding in findings for revision in finding.against}) > 1
     for severity in SEVERITIES:
         group = [finding for finding in findings if finding.severity == severity and finding.allowed is None]
         if group:
             yield ((_TITLES[severity], f"bold {_COLOURS[severity]}"),)
             yield ()
             for finding in group:
-                yield from _finding_lines(finding)
+                yield from _finding_lines(finding, has_several)
     allowed = [finding for finding in findings if finding.allowed is not None]
     if allowed:
         yield (("ALLOWED", "bold"),)
@@ -47,7 +49,8 @@ def annotation_lines(findings: Sequence[Finding]) -> Iterator[str]:
     for severity in SEVERITIES:
         for finding in findings:
             if finding.severity == severity and finding.allowed is None:
-                text = f"{finding.path}: {finding.text}; instead: {finding.rule.instead}"
+                first = f"; first: {REASONS[finding.first]}" if finding.first is not None else ""
+                text = f"{finding.path}: {finding.text}{first}; instead: {finding.rule.instead}"
                 place = finding.location
                 yield annotation(_LEVELS[severity], text, place.file, place.line, place.column, finding.rule.id)
 
@@ -60,10 +63,14 @@ def counts(findings: Sequence[Finding], severities: Sequence[Severity]) -> dict[
     }
 
 
-def _finding_lines(finding: Finding) -> Iterator[Line]:
+def _finding_lines(finding: Finding, has_several: bool) -> Iterator[Line]:
     yield _headline(finding)
     yield (f"    breaks:  {finding.rule.breaks}",)
+    if finding.first is not None:
+        yield (f"    first:   {REASONS[finding.first]}",)
     yield (f"    instead: {finding.rule.instead}",)
+    if has_several:
+        yield (f"    against: {printable_line(', '.join(finding.against))}",)
     yield (f"    before:  {printable_line(str(finding.was))}",)
     yield ()
 
@@ -79,12 +86,17 @@ def _headline(finding: Finding) -> Line:
 
 
 def report_json(
-    findings: Sequence[Finding], messages: int, enums: int, severities: Sequence[Severity]
+    findings: Sequence[Finding],
+    not_compared: Sequence[NotCompared],
+    messages: int,
+    enums: int,
+    severities: Sequence[Severity],
 ) -> dict[str, object]:
     """Convert the report to plain values, for other programs.
 
     Args:
         findings: all of them, allowed ones too.
+        not_compared: the messages and enums whose old spec has errors.
         messages: how many messages both sides have.
         enums: how many enums both sides have.
         severities: those that were looked for.
@@ -94,6 +106,10 @@ def report_json(
         "enums": enums,
         "counts": counts(findings, severities),
         "allowed": sum(finding.allowed is not None for finding in findings),
+        "not_compared": [
+            {"path": one.path, **asdict(one.location), "errors": [str(error) for error in one.errors]}
+            for one in not_compared
+        ],
         "findings": [_plain(finding) for finding in findings],
     }
 
@@ -108,7 +124,9 @@ def _plain(finding: Finding) -> dict[str, object]:
         **asdict(finding.location),
         "before": asdict(finding.was),
         "breaks": finding.rule.breaks,
+        "first": finding.first,
         "instead": finding.rule.instead,
+        "against": list(finding.against),
         "allowed": finding.allowed,
     }
 
@@ -127,10 +145,11 @@ def _rule(rule: CompatRule) -> SarifRule:
 
 
 def _result(finding: Finding) -> SarifResult:
+    first = f"First: {REASONS[finding.first]}. " if finding.first is not None else ""
     return SarifResult(
         rule=finding.rule.id,
         level=_SARIF_LEVELS[finding.severity],
-        text=f"{finding.path}: {finding.text}. Breaks: {finding.rule.breaks}. Instead: {finding.rule.instead}.",
+        text=f"{finding.path}: {finding.text}. Breaks: {finding.rule.breaks}. {first}Instead: {finding.rule.instead}.",
         path=finding.path,
         location=finding.location,
         fingerprint=("change/v1", f"{finding.rule.id}:{finding.path}:{finding.change}"),

@@ -11,15 +11,20 @@ exceptions), so that a new property can at worst be reported too often.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import accumulate
 
+from kipgen.commands.compat.direction import Side
+from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs
+from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.layout_properties import PROPERTIES, REST
 from kipgen.language.names import attribute_name, class_name
-from kipgen.language.spec import FieldSpec, StructSpec
+from kipgen.language.spec import FieldSpec, Location, StructSpec
 from kipgen.language.types import Encoding, FieldType
+from kipgen.language.versions import Versions
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
 
 Fingerprint = tuple[int, int]
@@ -103,6 +108,11 @@ def fingerprint(items: Iterable[WireItem]) -> Fingerprint:
     A struct is its items and its tag section.
     """
     return _concatenate(_item_fingerprint(item) for item in items)
+
+
+def prefixes(items: Iterable[WireItem]) -> Iterator[Fingerprint]:
+    """Yield the fingerprint of the first item, of the first two, and so on."""
+    return accumulate(map(_item_fingerprint, items), lambda one, other: _concatenate((one, other)))
 
 
 def _item_fingerprint(item: WireItem) -> Fingerprint:
@@ -224,3 +234,43 @@ def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireSt
         if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
             pairs[property_.name] = getattr(spec.layout, attribute)
     return tuple((name, value) for name, value in pairs.items() if value is not None and value is not False)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The owner of a list of fields: a message, a struct, or an integer with named bits."""
+
+    location: Location
+    fields: tuple[FieldSpec, ...]
+    """The fields of all versions; an integer with named bits has none."""
+
+    def field(self, key: str) -> FieldSpec | None:
+        """Return the field of an attribute's name, in any versions; None if there is none."""
+        return self._by_key.get(key)
+
+    @cached_property
+    def _by_key(self) -> dict[str, FieldSpec]:
+        return {attribute_name(field.name): field for field in reversed(self.fields)}  # the first of a name counts
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An owner of fields, old and new, in one version."""
+
+    path: str
+    """Path with the names of the new spec."""
+    old: Owner
+    new: Owner
+    version: int
+    present: Versions
+    """The versions of the new spec that have the owner."""
+    is_left_out: bool = False
+    """True if all of it is left out of the bytes where every field has its default, as with a tagged struct."""
+    keeps_other_tags: bool = False
+    """True if peers of the old revision keep a tag that they know from other versions alone."""
+    enums: EnumPairs = NO_ENUMS
+    """The enums of both revisions, which name numbers of fields."""
+
+    def change(self, rule: str, name: str, text: str, old: Spot, new: Spot, first: Side | None = None) -> Change:
+        """Make a change of one of the fields."""
+        return Change(rule, f"{self.path}.{name}", text, new, old, frozenset({self.version}), first)
