@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from kipgen.commands.compat.allow import Allowance, parse_allowance, read_allowances, with_allowances
+from kipgen.commands.compat.common import common_json, common_lines, shared_versions
 from kipgen.commands.compat.git import GitError
 from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, Severity, sort_findings, told_once
 from kipgen.commands.compat.package import Packages
@@ -60,6 +61,9 @@ ALLOW_FILE = Path("compat-allow.toml")
     help=f"Accepted findings, with reasons; {ALLOW_FILE} here if not given.",
 )
 @click.option("--wire-only", is_flag=True, help="Exit 0 if only generated code changes, not bytes.")
+@click.option(
+    "--common", is_flag=True, help="List the newest version of each message that both sides have with the same bytes."
+)
 @click.option("--columns", is_flag=True, help="Also report what breaks stored tables, and exit 1 for it.")
 @format_option
 @click.option("--json", "as_json", is_flag=True, help="As --format json.")
@@ -76,6 +80,7 @@ def compat(
     allow: Sequence[str],
     allow_file: Path | None,
     wire_only: bool,
+    common: bool,
     columns: bool,
     format_: Format | None,
     as_json: bool,
@@ -90,11 +95,19 @@ def compat(
             given = "--json" if as_json else f"--format {format_}"
             fail(f"{given} and --sarif - both write to standard output; use --sarif FILE")
         chosen, sarif = Format.SARIF, ""
+    if common:
+        others = (allow, "--allow"), (allow_file, "--allow-file"), (wire_only, "--wire-only"), (columns, "--columns")
+        is_sarif, is_more = bool(sarif) or chosen is Format.SARIF, len(against) > 1
+        for value, name in (*others, (is_sarif, "SARIF"), (is_more, "all --against but one")):
+            if value:
+                fail(f"--common lists versions that two sides share, not findings; leave out {name}")
     try:
         allowances = _allowances(allow, allow_file)
     except ValueError as error:
         fail(str(error))
     compared = _compare_all(paths, against)
+    if common:
+        sys.exit(_report_common(compared, chosen))
     severities = SEVERITIES if columns else WITHOUT_COLUMNS
     found = [finding for one in compared for finding in one.findings]
     if columns:
@@ -103,10 +116,7 @@ def compat(
     messages = len({pair.new.file for one in compared for pair in one.pairs.messages})
     enums = len({new.location().file for one in compared for _, new in one.pairs.enums.matched})
     not_compared = [broken for one in compared for broken in one.not_compared]
-    for broken in not_compared:
-        print_problems(broken.errors)
-        remark = (f"not compared: {one_line(broken.path)}", "yellow")
-        print_err(f"{one_line(broken.location)}: ", remark, ": its old spec has errors")
+    _print_not_compared(compared)
     # All but the tags and enums of older revisions is compared, so this is no failure.
     if any(one.is_history_cut for one in compared):
         print_err("the clone is shallow, so tags and enums of older revisions are not checked; fetch the whole history")
@@ -125,6 +135,31 @@ def compat(
     # Columns are among the findings only if they were asked for, so they fail in either case.
     failing = ("wire", "column") if wire_only else ("wire", "source", "column")
     sys.exit(int(any(finding.severity in failing and finding.allowed is None for finding in findings)))
+
+
+def _report_common(compared: Sequence[Compared], chosen: Format) -> int:
+    """Print the versions that both sides share; return 1 if a message of both has none."""
+    _print_not_compared(compared)
+    pairs = [one.pairs for one in compared]
+    found = [shared for one in pairs for shared in shared_versions(one)]
+    gone = sorted(message.spec.name for one in pairs for message in one.gone)
+    come = sorted(message.spec.name for one in pairs for message in one.come)
+    if chosen is Format.JSON:
+        print(json.dumps(common_json(found, (gone, come)), indent=2))
+    else:
+        for parts in common_lines(found):
+            print_out(*parts)
+        for side, names in (("first", gone), ("second", come)):
+            if names:
+                print_out(f"on the {side} side alone: {one_line(', '.join(names))}")
+    return int(any(not one.versions for one in found))
+
+
+def _print_not_compared(compared: Sequence[Compared]) -> None:
+    for broken in (broken for one in compared for broken in one.not_compared):
+        print_problems(broken.errors)
+        remark = (f"not compared: {one_line(broken.path)}", "yellow")
+        print_err(f"{one_line(broken.location)}: ", remark, ": its old spec has errors")
 
 
 def _allowances(texts: Sequence[str], file: Path | None) -> list[Allowance]:

@@ -77,12 +77,14 @@ class Pairs:
     """The messages that both have."""
     gone: Sequence[Revision]
     """The messages that only the old one has."""
+    come: Sequence[Revision]
+    """The messages that only the new one has."""
     enums: EnumPairs
     headers: tuple[HeaderVersions, HeaderVersions]
     """The headers before requests and responses, old and new."""
 
 
-NO_PAIRS = Pairs((), (), NO_ENUMS, (HeaderVersions(), HeaderVersions()))
+NO_PAIRS = Pairs((), (), (), NO_ENUMS, (HeaderVersions(), HeaderVersions()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +120,13 @@ def match(old: Specs, new: Specs, moved: Mapping[str, Matched] = _NONE_MOVED, un
         unknown: names of messages and enums whose old spec cannot be compared.
     """
     matched, gone = _match_messages([one for one in old.messages if one.spec.name not in moved], new.messages, unknown)
+    files = {pair.new.file for pair in matched}
+    come = [one for one in new.messages if one.file not in files and one.spec.name not in unknown]
     enums = match_enums(old.enums, new.enums, unknown)
     # Where the old header has errors, nothing tells which versions of it came before messages.
     is_known = not any(name in unknown for name in HEADERS.values())
-    return Pairs([*matched, *moved.values()], gone, enums, ((old if is_known else new).headers, new.headers))
+    headers = (old if is_known else new).headers, new.headers
+    return Pairs([*matched, *moved.values()], gone, come, enums, headers)
 
 
 def _match_messages(
