@@ -17,6 +17,26 @@ ARTIFACTS = (
 )
 """The artifacts of Kafka whose jars have specs and classes of messages."""
 
+_SINCE = {
+    "kafka-streams": (2, 5),
+    "kafka-metadata": (2, 8),
+    "kafka-raft": (2, 8),
+    "kafka_2.13": (2, 8),
+    "kafka-storage": (3, 0),
+    "kafka-group-coordinator": (3, 5),
+    "kafka-transaction-coordinator": (3, 9),
+    "kafka-share-coordinator": (4, 0),
+}
+"""The first release of which each artifact has specs; `kafka_2.13`, the broker itself, until 3.8."""
+
+
+def artifacts_of(version: str) -> list[str]:
+    """List the artifacts of a release whose jars have specs."""
+    line = tuple(map(int, version.split(".")[:2]))
+    found = ["kafka-clients", *(name for name, first in _SINCE.items() if line >= first)]
+    return [name for name in found if name != "kafka_2.13" or line < (3, 9)]
+
+
 _PROJECT = """<project><modelVersion>4.0.0</modelVersion>
 <groupId>kipwire</groupId><artifactId>jars</artifactId><version>1</version>
 <dependencies>{}</dependencies></project>"""
