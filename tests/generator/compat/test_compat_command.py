@@ -300,7 +300,7 @@ COLOURS = json.dumps(
 
 @pytest.fixture
 def renumbered() -> tuple[str, str]:
-    """Two packages; in the second an enum has another number for a name."""
+    # In the second package, the enum has another number for a name.
     for folder, text in (("old", COLOURS), ("new", COLOURS.replace('"value": 1', '"value": 2'))):
         Path(folder).mkdir()
         Path(folder, "Probe.json").write_text(spec())

@@ -1,7 +1,7 @@
 """Enums of two revisions: what a number means to peers of either, and the names that code uses.
 
 An enum changes no byte, but two peers that name one number differently misunderstand each other. From the names alone
-follows what a change means. A name with another number is read wrongly by somebody: WIRE. A number whose old name is
+follows what a change means. A name with another number is read wrongly by one side: WIRE. A number whose old name is
 gone and whose new name is new was renamed: code has to change, peers do not notice. A number without a name is read as
 it is, so new values break nothing, and neither does a removed one, until its number or name is used again: hence
 `reservedValues` and `reservedNames`, as tags have `reservedTags`.
@@ -69,7 +69,7 @@ class EnumRevision:
         return self.draft.part.location(property_)
 
     def value_location(self, number: int, property_: str) -> Location:
-        """Location of a property of a value; of `valuesFrom` where the values are those of messages."""
+        """Location of a property of a value; of `valuesFrom` where the values are messages."""
         part = self._parts.get(number)
         return self.location("valuesFrom") if part is None else part.location(property_)
 
