@@ -268,11 +268,12 @@ def _layout_bits(random: Random, field: Json) -> None:
     field["bits"] = [{"name": f"{field['name']}{index}", "bits": bits} for index, bits in enumerate(ranges)]
 
 
+_HEADERS = _set("headerVersions", None, *({"0+": "2"}, {"0": "1", "1+": "2"}, {"0-1": "1", "2+": "2"}, {"0+": "1"}))
 _VERSIONS = _set("validVersions", "0-1", "0-2", "0-3", "0-3", "1-2", "1-3", "2-3", "0", "1", "2", "none")
 _FLEXIBLE = _set("flexibleVersions", "none", "0+", "1+", "2+", "3+")
 OF_MESSAGES: tuple[Change, ...] = (
     *(_add, _add, _remove, _remove, _move, _exchange_tags, _wrap, _unwrap, _make_common, _rename_struct, _retype),
-    *(_VERSIONS, _VERSIONS, _FLEXIBLE, _set("servedVersions", None, "none", "0+", "1+", "2+")),
+    *(_HEADERS, _VERSIONS, _VERSIONS, _FLEXIBLE, _set("servedVersions", None, "none", "0+", "1+", "2+")),
     *(_set("apiKey", 0, 1, 2, 3), _set("name", "Other"), _set("reservedTags", None, [0], [1], [0, 1])),
     *(_set(name, None, True) for name in ("noNewVersions", "closedTaggedVersions", "extensibleTaggedVersions")),
     *map(_of_field, (_nullable, _nullable, _default, _default, _tag, _tag, _encode, _encode, _override, _rename)),

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 from kipgen.commands.compat.compare import compare_versions
 from kipgen.commands.compat.messages import compare_identity
-from kipgen.commands.compat.package import Matched, Pairs
+from kipgen.commands.compat.package import Matched, Pairs, header_changes
 from kipgen.commands.compat.rules import BY_ID
 from kipgen.commands.compat.wire_items import WireItems, wire_items
 from kipgen.language.spec import MessageSpec
 from kipgen.language.versions import Versions
-from kipgen.resolve.headers import numbers_of
 from kipgen.resolve.wire import resolve
 from kipwire.tools.text import Part, printable_line
 
@@ -98,16 +97,11 @@ def _versions(specs: Iterable[MessageSpec]) -> Versions:
 
 def _collect(old: MessageSpec, new: MessageSpec, pairs: Pairs, found: dict[int, list[Difference]]) -> None:
     """Add the differences of a message to each of the versions."""
-    before, after = (numbers_of(spec, headers) for spec, headers in zip((old, new), pairs.headers, strict=True))
-    for version, differences in found.items():
-        if before.get(version) != after.get(version):
-            text = f"header-changed: header version {before.get(version)} became {after.get(version)}"
-            differences.append(Difference(new.name, text, True))
     for change in compare_identity(old, new):
         if BY_ID[change.rule].severity == "wire":
             for differences in found.values():
                 differences.append(Difference(new.name, f"{change.rule}: {change.text}", True))
-    for change in compare_versions(old, new, pairs.enums):
+    for change in (*header_changes(old, new, *pairs.headers), *compare_versions(old, new, pairs.enums)):
         is_note = change.rule in _NOTES
         is_wire = BY_ID[change.rule].severity == "wire" and not is_note
         if is_wire or is_note:

@@ -211,6 +211,27 @@ def _changes(pair: Matched, used: UsedTags, enums: EnumPairs) -> Iterator[Change
         yield Change("message-moved", pair.new.spec.name, f"moved from {before} to {after}", *spots)
 
 
+def header_changes(
+    old: MessageSpec, new: MessageSpec, headers: HeaderVersions, new_headers: HeaderVersions
+) -> Iterator[Change]:
+    """Find the versions of a message that have another header, one by one.
+
+    Args:
+        old: the released spec.
+        new: the spec as it is now.
+        headers: the headers of the old package.
+        new_headers: the headers of the new one.
+    """
+    before, after = numbers_of(old, headers), numbers_of(new, new_headers)
+    for version in sorted(before.keys() & after.keys()) if old.type == new.type else ():
+        # A version that is flexible on one side alone has another header, too, but that is no second finding.
+        is_aligned = (version in old.flexible_versions) == (version in new.flexible_versions)
+        if is_aligned and before[version] != after[version]:
+            text = f"header version {before[version]} became {after[version]}"
+            spots = Spot(new.location, "headerVersions"), Spot(old.location, "headerVersions")
+            yield Change("header-changed", new.name, text, *spots, frozenset({version}))
+
+
 def _compare_headers(both: Pairs) -> Iterator[tuple[Matched, Change]]:
     """Find the messages whose released versions have another header.
 
@@ -220,15 +241,7 @@ def _compare_headers(both: Pairs) -> Iterator[tuple[Matched, Change]]:
     derived: dict[str, dict[str, str]] = {}
     for pair in both.messages:
         old, new = pair.old.spec, pair.new.spec
-        before, after = (numbers_of(spec, headers) for spec, headers in zip((old, new), both.headers, strict=True))
-        changes: list[Change] = []
-        for version in sorted(before.keys() & after.keys()) if old.type == new.type else ():
-            # A version that is flexible on one side alone has another header, too, but that is no second finding.
-            is_aligned = (version in old.flexible_versions) == (version in new.flexible_versions)
-            if is_aligned and before[version] != after[version]:
-                text = f"header version {before[version]} became {after[version]}"
-                spots = Spot(new.location, "headerVersions"), Spot(old.location, "headerVersions")
-                changes.append(Change("header-changed", new.name, text, *spots, frozenset({version})))
+        changes = list(header_changes(old, new, *both.headers))
         header = HEADERS.get(new.type)
         if header in pairs and not old.header_versions and not new.header_versions:
             if changes:
