@@ -46,7 +46,7 @@ from kipwire.aio.failures import (
     parse_addresses,
 )
 from kipwire.aio.served import Client, ClosedByHandler, Handler, Session
-from kipwire.aio.serving import Server, Serving, serve, serve_each
+from kipwire.aio.serving import Server, ServerSettings, Serving, serve, serve_each
 
 __all__ = [
     "Address",
@@ -61,6 +61,7 @@ __all__ = [
     "ProtocolFailure",
     "Refused",
     "Server",
+    "ServerSettings",
     "Serving",
     "Session",
     "TimedOut",

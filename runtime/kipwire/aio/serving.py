@@ -15,7 +15,7 @@ import ssl as tls
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, TypedDict
 
 import kafka_messages
 from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
@@ -28,6 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import TracebackType
+    from typing import Unpack
 
     from kipwire.message.registry import Registry
 
@@ -41,32 +42,48 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses at which one listens but to which not every system connects, and the ones to connect to."""
 
 
-class _Settings(NamedTuple):
-    """Settings of a server besides its handlers; see `serve`."""
+class ServerSettings(TypedDict, total=False):
+    """Settings of a server besides its handler and address: keyword arguments of `serve` and `serve_each`."""
 
-    host: str
-    port: int
     ssl: tls.SSLContext | None
+    """A context with a certificate of the server; by default connections are without TLS."""
     registry: Registry
+    """The registry of the package of messages; by default of `kafka_messages`."""
     in_flight: int
+    """Requests of a connection that are handled at a time; by default one, as in Kafka, so that each finds what those
+    before it have done. Responses go out in the order of their requests in any case."""
     largest_frame: int
+    """Bytes of a request at most; by default 100 MiB."""
     logger: logging.Logger
+    """Gets a line for each connection that is closed because of what a client has sent; by default `kipwire.aio`."""
     failed: Callable[[Exception], None] | None
+    """Called with errors of handlers, and of accepting connections; by default they go to the logger."""
 
 
 class Server:
     """A server that listens until it is closed."""
 
-    def __init__(self, session: Session, settings: _Settings) -> None:
-        """Keep what `serve` was given."""
-        registry, in_flight, largest = settings.registry, settings.in_flight, settings.largest_frame
-        self._host, self._port, self._context = settings.host, settings.port, settings.ssl
-        self._new_connection = partial(Served, registry, session, in_flight, largest, settings.ssl is not None)
-        self._log, self._on_failure = settings.logger, settings.failed
+    def __init__(
+        self,
+        session: Session,
+        host: str,
+        port: int,
+        *,
+        ssl: tls.SSLContext | None = None,
+        registry: Registry = kafka_messages.REGISTRY,
+        in_flight: int = 1,
+        largest_frame: int = LARGEST_FRAME,
+        logger: logging.Logger = _log,
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Wait for `open`; `serve_each` and `ServerSettings` explain the arguments."""
+        self._host, self._port, self._context = host, port, ssl
+        self._new_connection = partial(Served, registry, session, in_flight, largest_frame, ssl is not None)
+        self._log, self._on_failure = logger, failed
         self._connections: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
-        self._address: Address = (settings.host, settings.port)
+        self._address: Address = (host, port)
 
     @property
     def address(self) -> Address:
@@ -242,52 +259,25 @@ class Serving:
         return server
 
 
-def serve_each(
-    session: Session,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    *,
-    ssl: tls.SSLContext | None = None,
-    registry: Registry = kafka_messages.REGISTRY,
-    in_flight: int = 1,
-    largest_frame: int = LARGEST_FRAME,
-    logger: logging.Logger = _log,
-    failed: Callable[[Exception], None] | None = None,
-) -> Serving:
+def serve_each(session: Session, host: str = "127.0.0.1", port: int = 0, **settings: Unpack[ServerSettings]) -> Serving:
     """Make a server with a handler for each connection, as a proxy needs; otherwise like `serve`.
 
     Args:
         session: called with the `Client` of each connection; gives an async context manager whose value is the handler
             of its requests. It ends when the connection is closed.
-        host: see `serve`; the same holds for the other arguments.
+        host: where it listens: the first address of a name.
         port: where it listens; 0 is a free port.
-        ssl: a context with a certificate of the server.
-        registry: the registry of the package of messages.
-        in_flight: how many requests of a connection are handled at a time.
-        largest_frame: bytes of a request at most.
-        logger: gets a line for each connection that is closed because of what a client has sent.
-        failed: called with errors of handlers, and of accepting connections.
+        **settings: see `ServerSettings`.
 
     Raises:
         ValueError: `in_flight` is below 1.
+        OSError: the server cannot listen there; raised when it is opened.
     """
-    expect_some(in_flight)
-    settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)
-    return Serving(lambda: Server(session, settings))
+    expect_some(settings.get("in_flight", 1))
+    return Serving(lambda: Server(session, host, port, **settings))
 
 
-def serve(
-    handler: Handler,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    *,
-    ssl: tls.SSLContext | None = None,
-    registry: Registry = kafka_messages.REGISTRY,
-    in_flight: int = 1,
-    largest_frame: int = LARGEST_FRAME,
-    logger: logging.Logger = _log,
-    failed: Callable[[Exception], None] | None = None,
-) -> Serving:
+def serve(handler: Handler, host: str = "127.0.0.1", port: int = 0, **settings: Unpack[ServerSettings]) -> Serving:
     """Make a server; `await` opens it, and `async with` also closes it at its end.
 
     Wrong bytes of a client close its connection alone. So does an error of the handler, after which other
@@ -298,20 +288,8 @@ def serve(
         handler: called with each request; gives a response of any version, which is converted to the request's version,
             or a frame, or None for no response. It may raise `ClosedByHandler` to close the connection, and is not
             cancelled if its client leaves.
-        host: where it listens: the first address of a name.
+        host: see `serve_each`, also for what is raised.
         port: where it listens; 0 is a free port.
-        ssl: a context with a certificate of the server.
-        registry: the registry of the package of messages.
-        in_flight: how many requests of a connection are handled at a time; one, as in Kafka, so that each finds what
-            those before it have done. Responses go out in the order of their requests in any case.
-        largest_frame: bytes of a request at most.
-        logger: gets a line for each connection that is closed because of what a client has sent.
-        failed: called with errors of handlers, and of accepting connections; by default they go to the logger.
-
-    Raises:
-        ValueError: `in_flight` is below 1.
-        OSError: the server cannot listen there; raised when it is opened.
+        **settings: see `ServerSettings`.
     """
-    expect_some(in_flight)
-    settings = _Settings(host, port, ssl, registry, in_flight, largest_frame, logger, failed)
-    return Serving(lambda: Server(lambda _: nullcontext(handler), settings))
+    return serve_each(lambda _: nullcontext(handler), host, port, **settings)

@@ -125,9 +125,15 @@ class Proxy:
         await self._nodes.close()
 
     async def _serve(self, node: int | None, port: int) -> aio.Server:
-        limits: dict[str, Any] = {"in_flight": IN_FLIGHT, "largest_frame": self.largest_frame}
-        linked, host = partial(self._linked, node), self._nodes.host
-        return await aio.serve_each(linked, host, port, ssl=self.certificate, logger=log, **limits)
+        return await aio.serve_each(
+            partial(self._linked, node),
+            self._nodes.host,
+            port,
+            ssl=self.certificate,
+            in_flight=IN_FLIGHT,
+            largest_frame=self.largest_frame,
+            logger=log,
+        )
 
     async def _ask_on(self, has_asked: asyncio.Event) -> None:
         """Ask for the brokers now and then. A reason why that fails is one line of the log, however long it lasts."""

@@ -7,7 +7,8 @@ import errno
 import logging
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -16,7 +17,18 @@ from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
 from kafka_messages.produce_request.v12 import ProduceRequest
 from kipwire import Message
-from kipwire.aio import Address, Client, Closed, ClosedByHandler, Handler, Server, connect, serve, serve_each
+from kipwire.aio import (
+    Address,
+    Client,
+    Closed,
+    ClosedByHandler,
+    Handler,
+    Server,
+    ServerSettings,
+    connect,
+    serve,
+    serve_each,
+)
 from kipwire.aio.served import Served
 from kipwire.connection import ClientConnection, Request, versions_answer
 from kipwire.connection.framing import add_size
@@ -61,6 +73,24 @@ def test_a_response_of_any_version_is_converted_to_that_of_the_request() -> None
             for version in range(1, 5):
                 assert (await connection.request(HeartbeatRequest(group_id="7"), version=version)).throttle_time_ms == 7
             assert server.connections == 1
+
+    run(work())
+
+
+def test_both_functions_take_all_settings_of_a_server_and_no_others() -> None:
+    """Types are refused by type checkers; names by the constructor, which has the defaults."""
+    taken = signature(Server).parameters.values()
+    assert {one.name for one in taken if one.kind is one.KEYWORD_ONLY} == set(ServerSettings.__annotations__)
+
+    async def work() -> None:
+        settings: ServerSettings = {"in_flight": 7, "largest_frame": 100, "logger": logging.getLogger("own")}
+        for serving in (serve(Broker(), **settings), serve_each(lambda _: nullcontext(Broker()), **settings)):
+            async with serving as server, opened(server.address) as (reader, writer):
+                writer.write((101).to_bytes(4))
+                assert await reader.read() == b""
+        wrong: Any = {"inflight": 7}
+        with pytest.raises(TypeError, match="inflight"):
+            await serve(Broker(), **wrong)
 
     run(work())
 

@@ -141,9 +141,15 @@ async def handle_wrongly(request: Request) -> str:
     return "text"
 
 
+async def pass_nothing(request: Request) -> None:
+    """Leave a request unanswered, as a handler may."""
+
+
 async def open_wrongly() -> None:
     broker: aio.Connection = aio.connect("localhost:9092")  # type: ignore[assignment]
     aio.connect("localhost:9092", ssl="yes")  # type: ignore[arg-type]
     aio.connect("localhost:9092", sasl="PLAIN")  # type: ignore[arg-type]
     aio.serve(handle_wrongly)  # type: ignore[arg-type]
+    aio.serve(pass_nothing, in_flight="7")  # type: ignore[arg-type]
+    aio.serve(pass_nothing, inflight=7)  # type: ignore[call-arg]
     print(broker)
