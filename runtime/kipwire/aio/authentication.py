@@ -6,8 +6,8 @@ import asyncio
 from math import inf
 from random import uniform
 
-from kipwire.aio.failures import Address, AuthenticationFailure, Failure, TimedOut
-from kipwire.aio.link import Link
+from kipwire.aio.failures import Address, AuthenticationFailure, Failure, TimedOut, shown_address
+from kipwire.aio.link import Link, log
 from kipwire.connection import AuthenticationError, authenticate, best_version
 from kipwire.model.errors import DecodeError
 
@@ -108,6 +108,8 @@ class Session:
             raise AuthenticationFailure(self._address, str(error)) from None
         except DecodeError as error:
             raise AuthenticationFailure(self._address, f"the broker's response cannot be decoded: {error}") from None
+        lasts = f" for {request / 1000:,.0f} s" if request else ""
+        log.debug("%s: authenticated by %s%s", shown_address(self._address), self._mechanism.name, lasts)
         return request
 
     async def _response(self, request: Message, timeout: float) -> Message:

@@ -21,6 +21,7 @@ from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
 from kipwire.aio.failures import (
     Address,
     Closed,
+    Failure,
     ProtocolFailure,
     Refused,
     TimedOut,
@@ -28,9 +29,10 @@ from kipwire.aio.failures import (
     address_fault,
     expect_some,
     parse_address,
+    shown_address,
     tls_reason,
 )
-from kipwire.aio.link import Link
+from kipwire.aio.link import Link, log
 from kipwire.connection import LARGEST_FRAME, served_versions, version_to_retry
 from kipwire.message.conversion import build
 from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
@@ -93,6 +95,15 @@ class Connecting:
         await self._open.close()
 
     async def _connect(self) -> Connection:
+        shown = shown_address(self._address)
+        log.debug("%s: connecting", shown)
+        try:
+            return await self._connect_in_time()
+        except Failure as failure:
+            log.debug("%s: not connected: %s", shown, failure.reason)
+            raise
+
+    async def _connect_in_time(self) -> Connection:
         try:
             async with asyncio.timeout(None if self._timeout == inf else self._timeout):
                 link = await self._open_link()

@@ -9,14 +9,17 @@ the first failure nothing is sent, and all that wait get that failure. The head 
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections import deque
 from contextlib import contextmanager, suppress
 from math import inf
 
-from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, tls_reason
+from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, shown_address, tls_reason
 from kipwire.connection import ClientConnection, RemoteProtocolError, Response
+from kipwire.connection.events import HEAD, shown_request
+from kipwire.connection.framing import is_answered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
     from kipwire.message.registry import Registry
 
+log = logging.getLogger("kipwire.aio")
+"""Gets a line for each step of a connection, at the level DEBUG. Requests are named by API, version and correlation id:
+neither what they carry nor their sizes, which would tell the length of a password.
+"""
 _AT_ONCE = 65536
 """Bytes: requests that wait for the end of a turn of the event loop are written when they are more."""
 _HIGHEST_ID = 2**31 - 1
@@ -45,7 +52,9 @@ class Link(asyncio.Protocol):
         """
         self._loop = asyncio.get_running_loop()
         self._wire = ClientConnection(registry, largest_frame=largest_frame)
+        self._registry = registry
         self._address = address
+        self._shown = shown_address(address)
         self._most_in_flight = in_flight
         self._transport: asyncio.Transport | None = None
         self._is_paused = False
@@ -66,6 +75,8 @@ class Link(asyncio.Protocol):
         """Futures that wait until something can be sent. One with a result has its turn; a cancelled one is skipped."""
         self._idle: asyncio.Future[None] | None = None
         """Done when no request is in flight."""
+        self._sent_at: dict[int, float] = {}
+        """The time of each request in flight, by its correlation id; of those alone that the log has named."""
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._next_id = 0
@@ -152,6 +163,8 @@ class Link(asyncio.Protocol):
             frame: with an id that is not taken, such as `next_id`.
             deadline: the time of the event loop at which the future gets a `TimeoutError`.
         """
+        if log.isEnabledFor(logging.DEBUG):
+            self._log_request(frame)
         if not self._write(frame):
             return None
         answer: asyncio.Future[Response] = self._loop.create_future()
@@ -159,6 +172,12 @@ class Link(asyncio.Protocol):
         if deadline < self._alarm_at:
             self._set_alarm(deadline)
         return answer
+
+    def _log_request(self, frame: bytes) -> None:
+        api_key, version, number = HEAD.unpack_from(frame)
+        log.debug("%s: sent %s", self._shown, shown_request(self._registry, api_key, version, number))
+        if is_answered(self._registry, frame, api_key, version):
+            self._sent_at[number] = self._loop.time()
 
     def _write(self, frame: bytes) -> bool:
         """Send a frame, together with the others of this turn of the event loop; return True if a response is due."""
@@ -226,6 +245,10 @@ class Link(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         keep_alive(transport)
+        if log.isEnabledFor(logging.DEBUG):
+            own, used = transport.get_extra_info("sockname"), transport.get_extra_info("ssl_object")
+            how = f", {used.version()}" if used is not None else ""
+            log.debug("%s: connected from %s%s", self._shown, shown_address(own[:2]), how)
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -255,6 +278,8 @@ class Link(asyncio.Protocol):
                 assert isinstance(event, Response)  # no tokens of SASL are sent
                 answer, _ = self._waiting.popleft()
                 self.suspicion = ""
+                if log.isEnabledFor(logging.DEBUG):
+                    self._log_response(event, is_late=answer.done())
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
@@ -263,6 +288,13 @@ class Link(asyncio.Protocol):
             self._note_idle()
         if self._turns:
             self._give_turn()
+
+    def _log_response(self, response: Response, *, is_late: bool) -> None:
+        to = response.to
+        sent_at = self._sent_at.pop(to.correlation_id, None)
+        after = "" if sent_at is None else f" in {(self._loop.time() - sent_at) * 1000:,.1f} ms"
+        shown = shown_request(self._registry, to.api_key, to.api_version, to.correlation_id)
+        log.debug("%s: answered %s%s%s", self._shown, shown, after, ", which nothing waits for" if is_late else "")
 
     def _end(self, error: Exception | None) -> None:
         """Fail because nothing more comes from the broker."""
@@ -311,6 +343,7 @@ class Link(asyncio.Protocol):
         if self.failure is not None:
             return False
         self.failure = failure
+        log.debug("%s: closed, %d in flight: %s", self._shown, len(self._waiting), failure.reason)
         for action in self._at_end:
             action()
         if self._alarm is not None:

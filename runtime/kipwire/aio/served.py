@@ -12,13 +12,15 @@ While these cannot go out, no handler begins, and `Client.on_full` lets those at
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
-from kipwire.aio.failures import Address
-from kipwire.aio.link import keep_alive
+from kipwire.aio.failures import Address, shown_address
+from kipwire.aio.link import keep_alive, log
 from kipwire.connection import Request, SaslToken, ServerConnection
+from kipwire.connection.events import shown_request
 from kipwire.connection.server import Part
 from kipwire.message.messages import Message
 from kipwire.model.api_keys import API_VERSIONS_KEY, UNSUPPORTED_VERSION
@@ -177,7 +179,13 @@ class Served(asyncio.Protocol):
         )
 
     async def _answer(self, handler: Handler, request: Request) -> None:
+        is_logged = log.isEnabledFor(logging.DEBUG)
+        began = self._loop.time() if is_logged else 0.0
         answer = await handler(request)
+        if is_logged and self._client is not None:
+            shown = shown_request(request.registry, request.api_key, request.api_version, request.correlation_id)
+            took = (self._loop.time() - began) * 1000
+            log.debug("client %s: handled %s in %.1f ms", shown_address(self._client.address), shown, took)
         if not request.is_answered:
             return
         if answer is None:

@@ -19,6 +19,7 @@ from typing import Any, TypedDict
 
 import kafka_messages
 from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
+from kipwire.aio.link import log
 from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
 from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
 from kipwire.model.errors import DecodeError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from kipwire.message.registry import Registry
 
-_log = logging.getLogger("kipwire.aio")
 _BACKLOG = 100
 SECONDS_TO_NEXT_ACCEPT = 0.1
 """After an accept that failed, such as for want of file descriptors: others may be closed until then."""
@@ -73,7 +73,7 @@ class Server:
         registry: Registry = kafka_messages.REGISTRY,
         in_flight: int = 1,
         largest_frame: int = LARGEST_FRAME,
-        logger: logging.Logger = _log,
+        logger: logging.Logger = log,
         failed: Callable[[Exception], None] | None = None,
     ) -> None:
         """Wait for `open`; `serve_each` and `ServerSettings` explain the arguments."""
@@ -166,7 +166,7 @@ class Server:
         is_short = False
         while not self._closing.is_set():
             try:
-                client, _ = await loop.sock_accept(self._listener)
+                client, address = await loop.sock_accept(self._listener)
             except OSError as error:
                 if not is_short:  # said once, not ten times a second
                     self._fail(OSError(error.errno, f"cannot accept a connection: {error.strerror}"))
@@ -178,26 +178,31 @@ class Server:
             if self._closing.is_set():
                 client.close()  # which may be our own
                 return
-            task = loop.create_task(self._on_connection(client))
+            task = loop.create_task(self._on_connection(client, address[:2]))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
             task.add_done_callback(partial(_close, client))
 
-    async def _on_connection(self, client: socket.socket) -> None:
-        served = self._new_connection()
+    async def _on_connection(self, client: socket.socket, address: Address) -> None:
+        log.debug("client %s: connected", shown_address(address))
+        served, why = self._new_connection(), "the client has closed the connection"
         try:
             await self._shake_hands(served, client)
             await served.run()
         except tls.SSLError as error:
-            self._warn(f"TLS handshake with the client failed: {openssl_says(error)}")
+            self._warn(why := f"TLS handshake with the client failed: {openssl_says(error)}")
         except (ClosedByHandler, DecodeError, Failure, RemoteProtocolError) as error:
+            why = str(error) or "by its handler"
             if str(error):
-                self._warn(str(error))
+                self._warn(why)
         except asyncio.CancelledError:
-            pass  # by `close`
+            why = "the server is closed"
         except Exception as error:
+            why = f"the client broke off the connection: {error}"
             if error is not served.broken:
+                why = f"the server failed: {error}"
                 self._fail(error)
+        log.debug("client %s: closed: %s", shown_address(address), printable_line(why))
         try:
             await (served.abort() if self._closing.is_set() else served.close(_SECONDS_TO_CLOSE))
         except asyncio.CancelledError:

@@ -56,6 +56,14 @@ class Expected(NamedTuple):
         return f"correlation id {self.correlation_id} (API key {self.api_key}, version {self.api_version})"
 
 
+def shown_request(registry: Registry, api_key: int, version: int, correlation_id: int) -> str:
+    """Format a request as logs name it, such as `Metadata v13 #7`; by its API key if the package does not have it."""
+    name = f"API {api_key}"
+    if registry.has_request(api_key, version):
+        name = registry.request(api_key, version).NAME.removesuffix("Request")
+    return f"{name} v{version} #{correlation_id}"
+
+
 class _Event(Generic[H]):
     """A frame of the peer. Its header and its body are decoded together, when one of them is first used.
 
@@ -243,10 +251,8 @@ class Request(_Event["RequestHeader"]):
         return frames.body_of_request(self.registry, self.raw, self.api_key, self.api_version)
 
     def __str__(self) -> str:
-        name = f"API {self.api_key}"
-        if self.is_known:
-            name = self.registry.request(self.api_key, self.api_version).NAME.removesuffix("Request")
-        return f"{name} v{self.api_version} #{self.correlation_id}, {len(self.raw):,} B"
+        shown = shown_request(self.registry, self.api_key, self.api_version, self.correlation_id)
+        return f"{shown}, {len(self.raw):,} B"
 
     def __repr__(self) -> str:
         what = f"API key {self.api_key}, version {self.api_version}, correlation id {self.correlation_id}"
