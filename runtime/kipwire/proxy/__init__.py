@@ -14,7 +14,7 @@ It keeps clients on itself, and decodes what a filter wants alone:
 # filters get in the opposite order. An error is a line in the log, and closes both sides of that connection.
 
 from kipwire.connection import Request, Response
-from kipwire.proxy.filters import Exchange, Filter, FilterError, on
+from kipwire.proxy.filters import Connected, Disconnected, Exchange, Filter, FilterError, on
 from kipwire.proxy.serving import Proxy
 
-__all__ = ["Exchange", "Filter", "FilterError", "Proxy", "Request", "Response", "on"]
+__all__ = ["Connected", "Disconnected", "Exchange", "Filter", "FilterError", "Proxy", "Request", "Response", "on"]

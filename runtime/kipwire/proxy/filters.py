@@ -1,4 +1,4 @@
-"""Filters: typed functions of the requests or the responses of one API.
+"""Filters: typed functions of the requests or the responses of one API, or of the start or end of connections.
 
 `on` checks what a filter is called with when it is made, so that a wrong one fails before the proxy listens. If a
 filter changes nothing, the frame goes on byte for byte; a change that its version cannot carry is an error, no loss.
@@ -7,9 +7,9 @@ filter changes nothing, the frame goes on byte for byte; a change that its versi
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from inspect import isawaitable
+from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, TypeVarTuple, Union, overload
 
 from kafka_messages.enums import ErrorCode
@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     Q = TypeVar("Q", bound=AnsweredBy[Any])
     Q_co = TypeVar("Q_co", covariant=True)
     E = TypeVar("E", Request, Response)
+    C = TypeVar("C", "Connected", "Disconnected")
     Values = TypeVarTuple("Values")
     Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
     """A result of a filter."""
     Makes = Callable[[Callable[[T, "Exchange"], Given[G | ErrorCode]]], "Filter"]
     """A decorator of functions that take one type and give another."""
+
+    Hears = Callable[[Callable[[C], None]], "Filter"]
+    """A decorator of functions that only take note."""
 
     class ForRequests(Generic[Q_co]):
         """A decorator of functions that may give the response of the class of requests, too."""
@@ -65,14 +69,36 @@ class Exchange(NamedTuple):
     """Notes of filters about this connection."""
 
 
+class Connected(NamedTuple):
+    """A client has connected; its connection to a broker is opened next."""
+
+    client: Address
+    """Host and port of the client."""
+    node: int | None
+    """As in `Exchange`."""
+    notes: dict[str, Any]
+    """Notes of filters about this connection: those of its exchanges."""
+
+
+class Disconnected(NamedTuple):
+    """The connection of a client has ended; each `Connected` has one."""
+
+    client: Address
+    node: int | None
+    notes: dict[str, Any]
+    reason: str | None
+    """A line that says what failed; None where the client or the broker has closed the connection."""
+
+
 @dataclass(frozen=True)
 class Filter:
     """A function, and what it is called with; `on` makes filters."""
 
-    function: Callable[[Any, Exchange], Any]
+    function: Callable[..., Any]
     of: Any
-    """A class of messages, a `VersionedProjection`, `Request` or `Response`."""
-    is_of_requests: bool
+    """A class of messages, a `VersionedProjection`, `Request` or `Response`; `Connected` or `Disconnected`."""
+    is_of_requests: bool | None
+    """True for requests, False for responses, None for connections."""
     api_key: int | None
     """None: it is for all."""
     highest: int | None
@@ -80,9 +106,9 @@ class Filter:
     otherwise: ErrorCode | None
     """The answer if it fails; None: the connection is closed."""
 
-    def __call__(self, chosen: Any, exchange: Exchange) -> Any:
+    def __call__(self, *given: Any) -> Any:
         """Call the function, such as in a test."""
-        return self.function(chosen, exchange)
+        return self.function(*given)
 
     def __str__(self) -> str:
         of = self.of.name if isinstance(self.of, VersionedProjection) else self.of.__name__
@@ -176,6 +202,20 @@ def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[
     ]
 
 
+def tell(filters: Iterable[Filter], event: Connected | Disconnected) -> list[str]:
+    """Call the functions of an event of a connection, in their order; return a line for each that fails."""
+    failed = []
+    for one in filters:
+        if one.of is type(event):
+            try:
+                one.function(event)
+            except Exception as error:  # of the user's code, in which anything may go wrong
+                failed.append(f"{one} failed: {error_line(error)}")
+    return failed
+
+
+@overload
+def on(what: type[C]) -> Hears[C]: ...
 @overload
 def on(what: type[Q], *, otherwise: ErrorCode | None = None) -> ForRequests[Q]: ...
 @overload
@@ -193,12 +233,18 @@ def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     `ErrorCode`, by which the request is refused wherever its response has codes. A filter of requests may return a
     response of the same API; then the broker is not asked.
 
+    A function of `Connected` or `Disconnected` is called with that alone, returns nothing and cannot be async. If one
+    of `Connected` fails, the connection is closed.
+
     Args:
         what: a class of requests or responses: the function sees that version, whatever clients and brokers speak. Or a
             `VersionedProjection`: it sees a tuple of the chosen values. Or `Request` or `Response` of
-            `kipwire.connection`: it sees each, undecoded, and may return another frame.
+            `kipwire.connection`: it sees each, undecoded, and may return another frame. Or `Connected` or
+            `Disconnected`.
         otherwise: the error code to answer if the function fails; by default that closes the connection.
     """
+    if what in (Connected, Disconnected):
+        return _hearing(what, otherwise)
     facts: tuple[bool, int | None, int | None] = (what is Request, None, None)
     if isinstance(what, VersionedProjection):
         entry = what.registry.entry(what.name)
@@ -208,3 +254,16 @@ def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     elif what not in (Request, Response):
         raise TypeError(f"a filter needs a request class, a response class or a projection, not {what!r}")
     return lambda function: Filter(function, what, *facts, otherwise)
+
+
+def _hearing(what: type, otherwise: ErrorCode | None) -> Callable[[Callable[..., None]], Filter]:
+    """Return the decorator for functions of an event of connections."""
+    if otherwise is not None:
+        raise TypeError(f"{what.__name__} has no response for `otherwise`")
+
+    def make(function: Callable[..., None]) -> Filter:
+        if iscoroutinefunction(function):
+            raise TypeError(f"a function of {what.__name__} cannot be async")
+        return Filter(function, what, None, None, None, None)
+
+    return make

@@ -25,10 +25,10 @@ from kipwire.aio import Address, Client, ClosedByHandler
 from kipwire.aio.failures import AuthenticationFailure, Closed, Failure, parse_host, shown_address
 from kipwire.connection import LARGEST_FRAME, Expected, Request, Response, refusal
 from kipwire.model.errors import KipwireError
-from kipwire.proxy.filters import Exchange, Filter, FilterError, log, wanting
+from kipwire.proxy.filters import Connected, Disconnected, Exchange, Filter, FilterError, log, tell, wanting
 from kipwire.proxy.nodes import Nodes
 from kipwire.proxy.rewriting import is_rewritten, rewritten
-from kipwire.tools.text import printable_line
+from kipwire.tools.text import error_line, printable_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,15 +85,24 @@ class Proxy:
             advertised = parse_host(advertised)
         if advertised is not None and advertised[1] is not None and not listen[1]:
             raise ValueError("to advertise a port, the proxy has to listen at a port, not at a free one")
-        self._filters = tuple(self.filters)
-        for one in self._filters:
-            one.expect_of(kafka_messages.REGISTRY)
+        self.use(self.filters)
         self._ways = aio.parse_addresses(to)
         """The given addresses; the one that has answered last is the first."""
         self._dead: set[Address] = set()
         """Given addresses that do not answer, as the log has said."""
         self._nodes = Nodes(self._ways[0], *listen, advertised or (None, None), self._serve)
         self._asking: asyncio.Task[None] | None = None
+
+    def use(self, filters: Iterable[Filter]) -> None:
+        """Take other filters, for clients that connect from now on; clients that are connected keep theirs.
+
+        Raises:
+            FilterError: one is of another package; the filters stay as they were.
+        """
+        new = tuple(filters)
+        for one in new:
+            one.expect_of(kafka_messages.REGISTRY)
+        self.filters = new
 
     @property
     def address(self) -> Address:
@@ -203,10 +212,14 @@ class Proxy:
     async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
         """Connect one client to a broker, until one side closes the connection or breaks the rules."""
         versions: dict[int, range] | None = None if self.sasl else {}  # SASL asks for them; nothing else needs them
+        filters, reason = tuple(self.filters), None
+        notes: dict[str, Any] = {}
         try:
+            if failed := tell(filters, Connected(client.address, node, notes)):
+                raise FilterError("; ".join(failed))
             async with self._connected(node, self.timeout, versions=versions) as upstream:
                 upstream.when_closed(client.close)
-                link = _Link(self, node, client, upstream)
+                link = _Link(self, node, client, upstream, filters, notes)
                 client.on_full, client.on_room = link.pause, link.resume
                 yield link.answer
                 failure = upstream.failure
@@ -214,8 +227,18 @@ class Proxy:
                     raise failure
         except (KipwireError, OSError) as error:
             reason = f"the client broke off the connection: {error}" if isinstance(error, OSError) else str(error)
-            log.warning("the connection of %s is closed: %s", shown_address(client.address), printable_line(reason))
+            reason = printable_line(reason)
+            log.warning("the connection of %s is closed: %s", shown_address(client.address), reason)
             raise ClosedByHandler from None
+        except asyncio.CancelledError:
+            reason = "the proxy is closed"
+            raise
+        except Exception as error:
+            reason = str(error) if isinstance(error, ClosedByHandler) else error_line(error)
+            raise
+        finally:
+            for line in tell(filters, Disconnected(client.address, node, notes, reason)):
+                log.warning("%s", line)
 
 
 @dataclass(eq=False)
@@ -226,7 +249,8 @@ class _Link:
     node: int | None
     client: Client
     upstream: aio.Connection
-    notes: dict[str, Any] = field(default_factory=dict)
+    filters: tuple[Filter, ...]
+    notes: dict[str, Any]
     turn: asyncio.Semaphore = field(default_factory=asyncio.Semaphore)
     """Kept by a request until it is sent, so that the broker gets requests in their order, however long filters take.
     A `Lock` is not enough: it is free for a moment before the next of those that wait gets it."""
@@ -248,7 +272,7 @@ class _Link:
 
     async def _exchanged(self, exchange: Exchange) -> bytes | None:
         frame = exchange.request.raw
-        filters = wanting(self.proxy._filters, exchange.request.api_key, requests=True)
+        filters = wanting(self.filters, exchange.request.api_key, requests=True)
         if not filters and not self.turn.locked():
             return await self._answered(exchange, await self.upstream.exchange(frame, timeout=inf))
         async with self.turn:
@@ -270,8 +294,8 @@ class _Link:
         to = Expected(asked.api_key, asked.api_version, asked.correlation_id)
         if position is None and is_rewritten(asked.api_key, asked.api_version):
             move = partial(self.proxy._moved, self.client)
-            frame = await rewritten(Response(asked.registry, frame, to), move, self.proxy._filters)
-        filters = wanting(self.proxy._filters[:position], asked.api_key, requests=False)
+            frame = await rewritten(Response(asked.registry, frame, to), move, self.filters)
+        filters = wanting(self.filters[:position], asked.api_key, requests=False)
         if not filters:
             return frame
         size = len(frame)

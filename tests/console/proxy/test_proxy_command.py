@@ -18,6 +18,8 @@ import pytest
 from kafka_messages.delete_topics_request.v6 import DeleteTopicsRequest, DeleteTopicState
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.aio import connect
+from kipwire.console.proxy import running as running_proxy
+from kipwire.proxy import Proxy
 from kipwire.testing import FakeBroker
 from tests.support.command_line import Done, call
 from tests.support.places import DATA, ROOT
@@ -163,3 +165,83 @@ def test_without_listen_it_is_reached_from_this_machine_alone(
     monkeypatch.setattr("kipwire.console.proxy.running.serve", end)
     run([], tmp_path, monkeypatch, capsys)
     assert listening == ["127.0.0.1:9093"]
+
+
+ANSWERS = """
+from kafka_messages.delete_topics_request.v6 import DeleteTopicsRequest
+from kipwire.proxy import on
+
+@on(DeleteTopicsRequest)
+def deny(request, exchange):
+    return ErrorCode(%d)
+"""
+IMPORTED = "from kafka_messages.enums import ErrorCode"
+
+
+async def denied(port: int) -> int:
+    """Ask to delete a topic by a new connection; return the error code."""
+    (response,) = await ask(port, DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")]))
+    return int(response.responses[0].error_code)
+
+
+def test_filters_are_loaded_again_when_their_file_changes(tmp_path: Path) -> None:
+    file = tmp_path / "deny.py"
+    file.write_text(IMPORTED + ANSWERS % 29)
+    with FakeBroker(topics={"orders": 1}) as broker:
+        with running("--to", broker.bootstrap_servers, "--filter", str(file)) as (process, port):
+            assert process.stderr is not None and asyncio.run(denied(port)) == 29
+            file.write_text(IMPORTED + ANSWERS % 41)
+            line = "kipwire: filters are loaded again, for clients that connect from now on\n"
+            assert process.stderr.readline() == line
+            assert asyncio.run(denied(port)) == 41
+        assert "orders" in broker.topics()
+
+
+def test_a_changed_file_that_cannot_be_used_is_one_line_and_the_filters_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also one of the same length and time as before, which bytecode is not told apart by, and one that is gone."""
+    monkeypatch.setattr(running_proxy, "SECONDS_TO_LOOK", 0.001)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    file, other = tmp_path / "deny.py", tmp_path / "other.py"
+    other.write_text(IMPORTED + ANSWERS % 1)
+
+    async def change(text: str | None) -> str:
+        """Give the file another content, or remove it; return the line that is printed."""
+        file.unlink(missing_ok=True)
+        if text is not None:
+            file.write_text(text)
+            os.utime(file, (5, 5))
+        async with asyncio.timeout(SECONDS):
+            while not (said := capsys.readouterr().err):
+                await asyncio.sleep(0.001)
+        return str(said)
+
+    async def work() -> None:
+        file.write_text(IMPORTED + ANSWERS % 29)
+        os.utime(file, (5, 5))
+        files = [file, other]
+        used = running_proxy._marks(files)
+        with FakeBroker(topics={"orders": 1}) as broker:
+            async with Proxy(broker.bootstrap_servers, running_proxy.filters_of(files)) as proxy:
+                watching = asyncio.create_task(running_proxy.use_changes(proxy, files, used))
+                assert await denied(proxy.address[1]) == 29
+                for text, said in (
+                    ("def f(:", f"{file}: cannot be imported: SyntaxError: "),
+                    ("raise SystemExit(0)", f"{file}: cannot be imported: SystemExit: 0"),
+                    (ANSWERS % 41 + "deny(1, 2)", f"{file}: cannot be imported: NameError: "),
+                    ("", f"{file}: has no filters; "),
+                    (None, f"{file}: No such file or directory"),
+                ):
+                    line = await change(text)
+                    assert line.startswith(f"kipwire: {said}") and line.count("\n") == 1
+                    assert line.endswith("; the filters stay as they were\n")
+                    assert await denied(proxy.address[1]) == 29
+                for code in (41, 87, 29):
+                    assert "loaded again" in await change(IMPORTED + ANSWERS % code)
+                    assert await denied(proxy.address[1]) == code
+                assert sys.path.count(str(tmp_path)) == 1
+                watching.cancel()
+                await asyncio.gather(watching, return_exceptions=True)
+
+    asyncio.run(work())

@@ -17,7 +17,7 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import aio
 from kipwire.connection import ClientConnection, Request, Response
 from kipwire.projection import VersionedProjection
-from kipwire.proxy import Exchange, Proxy, on
+from kipwire.proxy import Connected, Exchange, Proxy, on
 
 
 def write_fields(message: MetadataResponse, partition: MetadataResponsePartition, batch: RecordBatch) -> None:
@@ -143,6 +143,11 @@ async def handle_wrongly(request: Request) -> str:
 
 async def pass_nothing(request: Request) -> None:
     """Leave a request unanswered, as a handler may."""
+
+
+@on(Connected)  # type: ignore[arg-type]
+async def hear_later(event: Connected) -> None:
+    """Wait, which a function of connections cannot."""
 
 
 async def open_wrongly() -> None:

@@ -1,7 +1,8 @@
-"""A proxy as a program: filters from files, what it prints, and its end."""
+"""A proxy as a program: filters from files, which are loaded again when they change, what it prints, and its end."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.machinery import SourceFileLoader
@@ -12,7 +13,7 @@ from typing import Any
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
-from kipwire.cli.command_line import fail
+from kipwire.cli.command_line import fail, one_line, system_error
 from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import prepare, print_log, serve
 from kipwire.model.errors import KipwireError
@@ -21,18 +22,23 @@ from kipwire.proxy.filters import log
 from kipwire.tools.files import need_file
 from kipwire.tools.text import error_line, print_err
 
+SECONDS_TO_LOOK = 0.5
+"""Time between two looks at the files of filters."""
+
 
 def filters_of(files: Iterable[Path]) -> list[Filter]:
     """Load the filters that Python files define, in their order; a `FilterError` for a file that has none, or fails."""
     found: list[Filter] = []
     for number, path in enumerate(files):
-        sys.path.insert(0, str(path.parent.resolve()))  # as Python has it for a script
+        folder = str(path.parent.resolve())  # which is the first, as Python has it for a script
+        sys.path[:] = [folder, *(one for one in sys.path if one != folder)]
         name = f"filters_{number}_{path.stem}"
         module = sys.modules[name] = ModuleType(name)  # where it is looked for, such as by dataclasses
         module.__file__ = str(path)
         try:
             need_file(path)
-            SourceFileLoader(name, str(path)).exec_module(module)
+            loader = SourceFileLoader(name, str(path))  # no bytecode: it may be of an earlier text of the same second
+            exec(loader.source_to_code(path.read_bytes(), str(path)), vars(module))
         except (Exception, SystemExit) as error:  # of the user's code, in which anything may go wrong
             if isinstance(error, OSError) and error.filename == str(path):
                 raise
@@ -42,6 +48,43 @@ def filters_of(files: Iterable[Path]) -> list[Filter]:
             raise FilterError(f"{path}: has no filters; define functions with @on(...) of kipwire.proxy")
         found += own
     return found
+
+
+def _marks(files: Iterable[Path]) -> list[tuple[int, ...]]:
+    """Return what changes with the content of each file; nothing for a file that cannot be found."""
+    marks: list[tuple[int, ...]] = []
+    for path in files:
+        try:
+            found = path.stat()
+        except OSError:
+            marks.append(())
+        else:
+            marks.append((found.st_mtime_ns, found.st_ctime_ns, found.st_size))
+    return marks
+
+
+async def use_changes(proxy: Proxy, files: Sequence[Path], used: list[tuple[int, ...]]) -> None:
+    """Load filters again when a file has changed, until it is cancelled; one that cannot be loaded changes nothing.
+
+    Args:
+        proxy: gets the filters.
+        files: all of them are loaded, in their order.
+        used: the `_marks` before they were loaded first.
+    """
+    seen = used
+    while True:
+        await asyncio.sleep(SECONDS_TO_LOOK)
+        before, seen = seen, _marks(files)
+        if seen == used or seen != before:  # in the second case it may be half written
+            continue
+        used = seen
+        try:
+            proxy.use(filters_of(files))
+        except (KipwireError, OSError) as error:
+            why = system_error(error) if isinstance(error, OSError) else error
+            print_err(f"kipwire: {one_line(why)}; the filters stay as they were")
+        else:
+            print_err("kipwire: filters are loaded again, for clients that connect from now on")
 
 
 class _Passed:
@@ -66,10 +109,10 @@ class _Passed:
 
 
 def run_proxy(
-    files: Iterable[Path], settings: Settings, verbose: bool, to: Sequence[Address], listen: str, **how: Any
+    files: Sequence[Path], settings: Settings, verbose: bool, to: Sequence[Address], listen: str, **how: Any
 ) -> None:
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
-    passed = _Passed()
+    passed, used = _Passed(), _marks(files)
     try:
         prepare(settings)
         filters, upstream = filters_of(files), settings.security
@@ -84,7 +127,7 @@ def run_proxy(
         async with proxy:
             print_err(f"kipwire: listening at {shown_address(proxy.address)} for {','.join(map(shown_address, to))}")
             try:
-                await proxy.wait_closed()
+                await (use_changes(proxy, files, used) if files else proxy.wait_closed())
             finally:
                 print_err(f"kipwire: {passed}")
 
