@@ -1,7 +1,7 @@
 """All vectors that follow from the description of a message in one version.
 
 Vectors must not depend on what they judge: bytes are made by `writing`, from the plan of a class, and each is read by
-the walker before it goes out. A valid vector that the walker refuses, or a damage that it accepts, raises
+the tracer before it goes out. A valid vector that the tracer refuses, or a damage that it accepts, raises
 `DeriveError`; only in record formats, where the meaning of a damage depends on what is around it, such a one is left
 out. Order and ids are the same in every run, because lists of expected failures name ids.
 """

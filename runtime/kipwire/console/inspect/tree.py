@@ -1,6 +1,6 @@
 """Bytes -> what each of them means, up to the first that cannot be read, and why it cannot.
 
-Pieces are the walker's elements in the order of the bytes, without gaps, up to the first error: `text`, `html` and JSON
+Pieces are the tracer's elements in the order of the bytes, without gaps, up to the first error: `text`, `html` and JSON
 show them and decide nothing. A frame may be given with its size or without, so it is read both ways, and the one that
 gets further counts (`_Reading.rank`). Bytes after an error are never guessed at.
 """
