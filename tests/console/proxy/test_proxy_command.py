@@ -221,7 +221,7 @@ def test_a_changed_file_that_cannot_be_used_is_one_line_and_the_filters_stay(
         file.write_text(IMPORTED + ANSWERS % 29)
         os.utime(file, (5, 5))
         files = [file, other]
-        used = running_proxy._marks(files)
+        used = running_proxy.marks_of(files)
         with FakeBroker(topics={"orders": 1}) as broker:
             async with Proxy(broker.bootstrap_servers, running_proxy.filters_of(files)) as proxy:
                 watching = asyncio.create_task(running_proxy.use_changes(proxy, files, used))

@@ -50,7 +50,7 @@ def filters_of(files: Iterable[Path]) -> list[Filter]:
     return found
 
 
-def _marks(files: Iterable[Path]) -> list[tuple[int, ...]]:
+def marks_of(files: Iterable[Path]) -> list[tuple[int, ...]]:
     """Return what changes with the content of each file; nothing for a file that cannot be found."""
     marks: list[tuple[int, ...]] = []
     for path in files:
@@ -69,12 +69,12 @@ async def use_changes(proxy: Proxy, files: Sequence[Path], used: list[tuple[int,
     Args:
         proxy: gets the filters.
         files: all of them are loaded, in their order.
-        used: the `_marks` before they were loaded first.
+        used: the `marks_of` before they were loaded first.
     """
     seen = used
     while True:
         await asyncio.sleep(SECONDS_TO_LOOK)
-        before, seen = seen, _marks(files)
+        before, seen = seen, marks_of(files)
         if seen == used or seen != before:  # in the second case it may be half written
             continue
         used = seen
@@ -112,7 +112,7 @@ def run_proxy(
     files: Sequence[Path], settings: Settings, verbose: bool, to: Sequence[Address], listen: str, **how: Any
 ) -> None:
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
-    passed, used = _Passed(), _marks(files)
+    passed, used = _Passed(), marks_of(files)
     try:
         prepare(settings)
         filters, upstream = filters_of(files), settings.security
