@@ -208,6 +208,7 @@ def test_a_leader_that_says_nothing_of_a_partition_is_not_asked_for_ever(broker:
 def test_what_is_not_there_is_named(broker: FakeBroker) -> None:
     for wanted, reason in (
         ({Partition("nope", 0): 0}, "has no topic 'nope': 3 UNKNOWN_TOPIC_OR_PARTITION"),
+        ({Partition("order", 0): 0}, "has no topic 'order': 3 UNKNOWN_TOPIC_OR_PARTITION; did you mean orders?"),
         ({Partition("orders", 7): 0}, "has no orders partition 7; orders has 2 partitions"),
     ):
         with pytest.raises(NotFound, match=reason):

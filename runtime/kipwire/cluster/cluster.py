@@ -22,7 +22,15 @@ from kipwire.cluster.finding import find
 from kipwire.cluster.given import Target
 from kipwire.cluster.groups import Found, find_groups
 from kipwire.cluster.model import Problem
-from kipwire.cluster.partitions import Leaders, Offsets, find_leaders, find_offsets, wanted_of
+from kipwire.cluster.partitions import (
+    Leaders,
+    Offsets,
+    expect_partitions,
+    find_leaders,
+    find_offsets,
+    find_topics,
+    wanted_of,
+)
 from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
 from kipwire.cluster.unread import Firsts, find_firsts, searches_of
@@ -118,6 +126,22 @@ class Cluster:
         """
         return await find_leaders(self._brokers, wanted_of(wanted), self.patience)
 
+    async def expect(self, leaders: Leaders, *wanted: str | Partition) -> list[Partition]:
+        """List the partitions that `leaders` was asked for, which must have leaders.
+
+        Raises:
+            NotFound: there is no such topic or partition, or no leader.
+        """
+        return await expect_partitions(self._brokers, leaders, wanted)
+
+    async def topics(self) -> list[str]:
+        """List the names of all topics that may be described.
+
+        Raises:
+            KipwireError: no broker answers.
+        """
+        return await find_topics(self._brokers)
+
     async def offsets(self, leaders: Mapping[Partition, Node], timestamp: int, *, committed: bool = False) -> Offsets:
         """Find the offsets of a time in partitions.
 
@@ -151,8 +175,7 @@ class Cluster:
             KipwireError: no broker answers.
         """
         leaders = await self.leaders(*offsets)
-        for partition in offsets:
-            leaders.expect(*partition)
+        await self.expect(leaders, *offsets)
         ends = await self.offsets(leaders, LATEST, committed=committed)
         if len(ends) < len(offsets):
             raise ReadFailedError("; ".join(map(str, ends.problems)) or "a leader returned nothing for a partition")

@@ -11,7 +11,7 @@ from kafka_messages.find_coordinator_request.v3 import FindCoordinatorRequest
 from kipwire.aio import Connection
 from kipwire.cluster.brokers import Brokers, Description, Node, NotFound, may_pass
 from kipwire.cluster.given import Target
-from kipwire.cluster.partitions import find_leaders
+from kipwire.cluster.partitions import expect_partitions, find_leaders
 from kipwire.records.names import Partition
 
 _LONGEST_LIST = 10
@@ -36,7 +36,7 @@ async def find(brokers: Brokers, target: Target | None) -> list[Node]:
         case "leader":
             partition = Partition(target.name, target.number)
             leaders = await find_leaders(brokers, {target.name: {target.number}})
-            leaders.expect(*partition)
+            await expect_partitions(brokers, leaders, [partition])
             return [leaders[partition]]
         case "group":
             return [await coordinator(brokers, CoordinatorType.GROUP, target.name)]

@@ -20,7 +20,7 @@ from kipwire.cluster.brokers import ONCE, Brokers, Node, NotFound, Patience, fai
 from kipwire.cluster.model import Problem
 from kipwire.model.errors import KipwireError
 from kipwire.records.names import Partition
-from kipwire.tools.text import count_of
+from kipwire.tools.text import count_of, did_you_mean
 
 TOPICS_AT_ONCE = 1000
 PARTITIONS_AT_ONCE = 5000
@@ -70,6 +70,15 @@ class Leaders(dict[Partition, Node]):
             ),
         ]
 
+    def has_no(self, topic: str) -> bool:
+        """True if a topic that was asked for does not exist; false if it is refused for another reason."""
+        return topic not in self.counts and self.refused.get(topic, _NO_TOPIC) == _NO_TOPIC
+
+    def no_topic(self, topic: str, hint: str = "") -> NotFound:
+        """Make the error of a topic that no broker describes."""
+        code = self.refused.get(topic, _NO_TOPIC)
+        return NotFound.by(self.address, f"has no topic {topic!r}: {ErrorCode.text(code)}{hint}")
+
     def expect(self, topic: str, number: int | None = None) -> list[Partition]:
         """List the partitions of a topic, or the one with a number, which must have leaders.
 
@@ -77,8 +86,7 @@ class Leaders(dict[Partition, Node]):
             NotFound: there is no such topic or partition, or no leader.
         """
         if topic not in self.counts:
-            code = self.refused.get(topic, _NO_TOPIC)
-            raise NotFound.by(self.address, f"has no topic {topic!r}: {ErrorCode.text(code)}")
+            raise self.no_topic(topic)
         wanted = [Partition(topic, one) for one in (range(self.counts[topic]) if number is None else (number,))]
         for partition in wanted:
             if partition not in self:
@@ -136,6 +144,38 @@ async def find_leaders(brokers: Brokers, wanted: Wanted, patience: Patience = ON
         brokers.begin()
         found = await _leaders_now(brokers, wanted)
     return found
+
+
+async def expect_partitions(brokers: Brokers, leaders: Leaders, wanted: Iterable[str | Partition]) -> list[Partition]:
+    """List partitions that were asked for, which must have leaders.
+
+    Raises:
+        NotFound: there is no such topic, and the error has a similar name; or no such partition, or no leader.
+    """
+    found = []
+    for one in wanted:
+        topic, number = (one, None) if isinstance(one, str) else one
+        if leaders.has_no(topic):
+            raise leaders.no_topic(topic, did_you_mean(topic, await _topics_if_known(brokers)))
+        found += leaders.expect(topic, number)
+    return found
+
+
+async def find_topics(brokers: Brokers) -> list[str]:
+    """List the names of all topics that may be described, by any broker.
+
+    Raises:
+        KipwireError: no broker answers.
+    """
+    _, response = await brokers.ask_any(MetadataRequest(topics=None, allow_auto_topic_creation=False))
+    return sorted(topic.name for topic in response.topics if topic.name)
+
+
+async def _topics_if_known(brokers: Brokers) -> list[str]:
+    try:
+        return await find_topics(brokers)
+    except KipwireError:  # an error about a topic is in the making, which matters more
+        return []
 
 
 async def _leaders_now(brokers: Brokers, wanted: Wanted) -> Leaders:

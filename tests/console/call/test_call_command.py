@@ -207,7 +207,7 @@ def test_the_right_broker_is_found(target: str, broker: FakeBroker, answer: Call
     ("target", "reason"),
     [
         ("node:7", "the broker does not list node 7; its nodes are 1"),
-        ("leader:order/0", "the broker has no topic 'order': 3 UNKNOWN_TOPIC_OR_PARTITION"),
+        ("leader:order/0", "the broker has no topic 'order': 3 UNKNOWN_TOPIC_OR_PARTITION; did you mean orders?"),
         ("leader:orders/2", "the broker has no orders partition 2; orders has 2 partitions"),
     ],
 )

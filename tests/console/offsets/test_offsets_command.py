@@ -98,6 +98,8 @@ def test_what_does_not_exist_is_an_error_with_what_there_is(broker: FakeBroker, 
         (("--group", "biling"), "no group biling; did you mean billing?"),
         (("--group", "x*"), "no group x*; there are billing"),
         (("--topic", "x"), "no group has offsets of x"),
+        (("--topic", "order"), "no group has offsets of order; did you mean orders?"),
+        (("--topic", "paid"), "no group has offsets of paid"),
         (("--group", "billing", "--topic", "x"), "no group named billing has offsets of x"),
     ):
         done = offsets(*of(broker, *arguments))

@@ -17,10 +17,10 @@ from typing import NamedTuple
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
-from kipwire.cli.command_line import fail, report_failure
+from kipwire.cli.command_line import report_failure
 from kipwire.cli.jobs import Format
 from kipwire.cli.output import Output, metrics_text
-from kipwire.cluster import ONCE, Cluster, Patience, lag
+from kipwire.cluster import ONCE, Cluster, NotFound, Patience, lag
 from kipwire.cluster.groups import matches_any
 from kipwire.cluster.metrics import metrics_of
 from kipwire.cluster.model import Look
@@ -90,8 +90,6 @@ def show(
     prepare(settings)
     cluster = Cluster(brokers, settings, patience=PATIENCE)
     first, last = run(_looks(cluster, query, stalled_after))
-    if not (last.groups or last.problems) and (query.groups or query.topics):
-        fail(f"{cluster.name}: {_nothing(query, last.names)}")
     report = Report(cluster.name, last, first)
     out = Output()
     for line in _lines(report, format_, all_rows=bool(query.groups or query.topics)):
@@ -121,13 +119,14 @@ def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
             return iter([metrics_text(metrics)])
 
 
-def _nothing(query: LagQuery, names: Sequence[str]) -> str:
-    """Explain why nothing is shown."""
+def _nothing(query: LagQuery, names: Sequence[str], topics: Sequence[str]) -> str:
+    """Explain why nothing is shown, with the names of groups, and of topics if one was asked for."""
     given = " or ".join(query.groups)
     if query.groups and not any(matches_any(name, query.groups) for name in names):
         near = did_you_mean(query.groups[0], names) if len(query.groups) == 1 else ""
         return f"no group {given}{near or f'; there are {_some(names)}'}"
-    return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(query.topics)}"
+    near = did_you_mean(query.topics[0], topics) if topics and query.topics[0] not in topics else ""
+    return f"no group{f' named {given}' * bool(given)} has offsets of {' or '.join(query.topics)}{near}"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -136,9 +135,16 @@ def _some(names: Sequence[str]) -> str:
 
 
 async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None) -> tuple[Look | None, Look]:
-    """Take the look that is shown, after an earlier one if there are two."""
+    """Take the look that is shown, after an earlier one if there are two.
+
+    Raises:
+        NotFound: there is nothing that was asked for.
+    """
     async with cluster:
         found = await query.look(cluster)
+        if not (found.groups or found.problems) and (query.groups or query.topics):
+            topics = await cluster.topics() if len(query.topics) == 1 else []
+            raise NotFound(f"{cluster.name}: {_nothing(query, found.names, topics)}")
         if stalled_after is None:
             return None, found
         await asyncio.sleep(stalled_after)
