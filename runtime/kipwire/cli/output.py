@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from datetime import UTC, datetime
 
 from kipwire.tools.text import is_terminal, printable_text
-from kipwire.tools.times import milliseconds_of, now
+from kipwire.tools.times import DAY, milliseconds_of, now
+
+_UNITS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": DAY}
+_AGO = re.compile(r"(?P<count>[0-9]{1,9})(?P<unit>[smhd])")
+_MILLISECONDS = re.compile(r"-?[0-9]{1,19}")
 
 
 def milliseconds(text: str) -> int:
-    """Parse a time to milliseconds since 1970: ISO 8601 (UTC if it has no zone), the milliseconds, or `now`.
+    """Parse a time to milliseconds since 1970.
+
+    Args:
+        text: ISO 8601 (UTC if it has no zone), the milliseconds, `now`, or a time before now such as `10m`.
 
     Raises:
         ValueError: the text is none of these.
     """
     if text == "now":
         return now()
-    if text.isascii() and text.isdigit():
+    if _MILLISECONDS.fullmatch(text) and -(2**63) <= int(text) < 2**63:
         return int(text)
+    if ago := _AGO.fullmatch(text):
+        return now() - int(ago["count"]) * _UNITS[ago["unit"]]
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(
-            f"{text!r} is not a time; write one such as 2026-11-21T08:00:00Z, milliseconds since 1970, or now"
+            f"{text!r} is not a time; write one such as 2026-11-21T08:00:00Z, milliseconds since 1970, now, or 10m for "
+            "10 minutes ago (s, m, h or d)"
         ) from None
     return milliseconds_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kipwire.cli import output
 from kipwire.cluster import Patience, fetching
 from kipwire.console.dump import topics
 from kipwire.console.dump.reading import Summary
@@ -20,7 +21,7 @@ from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import FakeBroker
 from kipwire.tools.times import DAY, EPOCH, is_plausible, moment_text, moment_text_of_ns
 from tests.console.dump.conftest import Dump
-from tests.console.dump.test_dump_logs import log
+from tests.console.dump.test_dump_logs import batch, log
 from tests.console.dump.test_dump_topics import produce
 from tests.support.odd_logs import with_times
 from tests.support.places import DATA
@@ -107,3 +108,22 @@ def test_since_a_time_before_1970_is_from_the_start_of_a_topic_too(
             done = dump("--brokers", broker.bootstrap_servers, "orders", "-r", "--since", since)
             assert (done.returncode, done.stderr) == (0, "")
             assert re.findall(r"value='(v\d)'", done.stdout) == ["v0", "v1", "v2"], since
+
+
+@pytest.mark.parametrize(("ago", "shown"), [("30s", 1), ("2m", 2), ("3h", 3), ("2d", 4)])
+def test_a_time_before_now_is_a_number_with_a_unit(
+    ago: str, shown: int, tmp_path: Path, dump: Dump, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "now", lambda: NOW)
+    ages = (100_000_000, 9_000_000, 100_000, 20_000)
+    log(tmp_path / "a-0", *(batch(at, b"v", time=NOW - age) for at, age in enumerate(ages)))
+    assert dump(tmp_path / "a-0", "-r", "--since", ago).stdout.count("value=") == shown
+    assert dump(tmp_path / "a-0", "-r", "--until", ago).stdout.count("value=") == 4 - shown
+
+
+def test_times_before_1970_may_be_numbers(tmp_path: Path, dump: Dump) -> None:
+    times = ((0, -5000), (1, -4000))  # which only other clients write, so that brokers store -1 as the highest
+    log(tmp_path / "a-0", *(with_times(batch(at, b"ab"[at : at + 1]), time, -1) for at, time in times))
+    for since in (-4500, "1969-12-31T23:59:55.500"):
+        assert re.findall(r"value='(\w)'", dump(tmp_path / "a-0", "-r", "--since", since).stdout) == ["b"]
+        assert re.findall(r"value='(\w)'", dump(tmp_path / "a-0", "-r", "--until", since).stdout) == ["a"]
