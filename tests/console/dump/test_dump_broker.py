@@ -15,6 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from kipwire.connection import OAuthBearer
 from tests.console.dump.conftest import Dump
+from tests.support.live.kafka_tools import offsets_by_kafka, tool
 from tests.support.live.listeners import (
     CA,
     CLEAR,
@@ -92,6 +93,42 @@ def test_committed_is_what_a_consumer_of_committed_records_sees(dump: Dump) -> N
     assert every.count(" COMMIT ") == 4
     assert "value='open'" in every
     assert re.findall(r"value='(\w+)'", seen) == ["0", "2", "3", "5"]
+
+
+def test_the_last_records_are_those_that_consumers_get_last(dump: Dump) -> None:
+    name = new_topic(2)
+    producer = Producer({"bootstrap.servers": ADDRESS, "transactional.id": name})
+    producer.init_transactions(30)
+    for number in range(40):
+        producer.begin_transaction()
+        for partition in (0, 1):
+            producer.produce(name, b"%d" % number, partition=partition)
+        assert producer.flush(30) == 0
+        (producer.abort_transaction if number % 4 == 3 else producer.commit_transaction)(30)
+    ends = offsets_by_kafka(ADDRESS)
+    for partition in (0, 1):
+        assert ends[name, str(partition)] == 80  # a record and a marker of each
+        for committed in (False, True):
+            consumed = consumed_by_kafka(name, partition, committed=committed)
+            for number in (1, 10, 30, 100):
+                options = ("-r", "--last", number, *["--committed"] * committed)
+                shown = dump("--brokers", ADDRESS, f"{name}/{partition}", *options).stdout
+                assert re.findall(r"value='(\w+)'", shown) == consumed[-number:]
+        of_files = dump(LOGS / f"{name}-{partition}", "-r", "--last", 10).stdout
+        assert re.findall(r"value='(\w+)'", of_files) == consumed_by_kafka(name, partition, committed=False)[-10:]
+        # As kcat -o -5: the offsets from five before the end on, of which markers take three.
+        back = dump("--brokers", ADDRESS, f"{name}/{partition}", "-r", "--from-offset", -5).stdout
+        assert re.findall(r"^  offset=(\d+)", back, re.MULTILINE) == ["75", "76", "77", "78", "79"]
+    both = dump("--brokers", ADDRESS, name, "-r", "--last", 3, "--committed").stdout
+    assert re.findall(r"value='(\w+)'", both) == ["36", "37", "38"] * 2
+
+
+def consumed_by_kafka(topic: str, partition: int, *, committed: bool) -> list[str]:
+    """Return the values that Kafka's console consumer gets of a partition from its start on."""
+    where = ("--bootstrap-server", ADDRESS, "--topic", topic, "--partition", str(partition), "--offset", "earliest")
+    level = "read_committed" if committed else "read_uncommitted"
+    end = ("--isolation-level", level, "--timeout-ms", "5000")
+    return tool("org.apache.kafka.tools.consumer.ConsoleConsumer", *where, *end).split()
 
 
 def test_offsets_of_groups_are_decoded(topic: str, dump: Dump) -> None:

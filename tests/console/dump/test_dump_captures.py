@@ -129,7 +129,9 @@ def test_a_capture_that_cannot_be_read_says_why(dump: Dump, tmp_path: Path) -> N
 def test_options_of_logs_are_refused(dump: Dump, option: tuple[str, ...]) -> None:
     done = dump(CAPTURE, *option)
     assert done.returncode == 2
-    assert "is a capture; --records, --summary, --follow, --as, --magic-2 and offsets are for logs" in done.stderr
+    assert (
+        "is a capture; --records, --summary, --follow, --as, --magic-2, --last and offsets are for logs" in done.stderr
+    )
 
 
 def test_damaged_packets_never_give_a_traceback(dump: Dump, packets: Path, tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ def test_packets_are_frames(dump: Dump, form: str) -> None:
         (
             made.dump(exchanged(1).segments),
             ("-", "-r"),
-            "standard input is a capture; --records, --summary, --follow, --as, --magic-2 and offsets are for logs",
+            "standard input is a capture; --records, --summary, --follow, --as, --magic-2, --last and offsets are for "
+            "logs",
         ),
     ],
 )

@@ -164,6 +164,11 @@ def test_committed_leaves_out_what_consumers_do_not_see(dump: Dump) -> None:
     ("names", "reason"),
     [
         (("nope",), "{where}: the broker has no topic 'nope': 3 UNKNOWN_TOPIC_OR_PARTITION"),
+        (("order",), "{where}: the broker has no topic 'order': 3 UNKNOWN_TOPIC_OR_PARTITION; did you mean orders?"),
+        (
+            ("Orders/0",),
+            "{where}: the broker has no topic 'Orders': 3 UNKNOWN_TOPIC_OR_PARTITION; did you mean orders?",
+        ),
         (("orders/7",), "{where}: the broker has no orders partition 7; orders has 2 partitions"),
         (("orders/x",), "'orders/x' is not a topic; with --brokers use TOPIC or TOPIC/PARTITION, such as orders/0"),
         (

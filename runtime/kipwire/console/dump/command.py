@@ -27,9 +27,11 @@ from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.dump.values import Decoders, decoder
+from kipwire.console.dump.wanted import Wanted, logs_of, part_of
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
+from kipwire.records.names import HIGHEST_OFFSET
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic.unread import Reading
 
@@ -37,6 +39,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
     from kipwire.cluster.settings import Settings
+
+
+_OFFSETS = click.IntRange(-HIGHEST_OFFSET, HIGHEST_OFFSET)
 
 
 class DecodeAs(StrEnum):
@@ -69,12 +74,24 @@ class DecodeAs(StrEnum):
 @format_option
 @click.option("--follow", "-F", is_flag=True, help="Go on with what is added to logs, until Ctrl-C.")
 @click.option(
-    "--from-offset", type=click.IntRange(min=0), metavar="N", help="Only batches and records from this offset on."
+    "--last",
+    type=click.IntRange(1, HIGHEST_OFFSET),
+    metavar="N",
+    help="Only the last N records of each partition, and the batches that have them; markers do not count.",
 )
 @click.option(
-    "--to-offset", type=click.IntRange(min=0), metavar="N", help="Only batches and records before this offset."
+    "--from-offset",
+    type=_OFFSETS,
+    metavar="N",
+    help="Only batches and records from this offset on; -N counts from the end of each partition.",
 )
-@click.option("--since", metavar="TIME", help="Only from this time on: ISO 8601, milliseconds since 1970, or now.")
+@click.option("--to-offset", type=_OFFSETS, metavar="N", help="Only batches and records before this offset; or -N.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only from this time on: ISO 8601, in UTC if it has no zone; 30s, 10m, 2h or 7d before now; now; or "
+    "milliseconds since 1970.",
+)
 @click.option("--until", metavar="TIME", help="Only before this time.")
 @click.option(
     "--as",
@@ -107,6 +124,7 @@ def dump(
     space: bool,
     format_: Format,
     follow: bool,
+    last: int | None,
     from_offset: int | None,
     to_offset: int | None,
     since: str | None,
@@ -131,6 +149,11 @@ def dump(
         fail("--value and --record-key need --records")
     if committed and brokers is None:
         fail("--committed needs --brokers")
+    if last is not None and (from_offset is not None or since is not None):
+        other = "--since" if from_offset is None else "--from-offset"
+        fail(f"--last cannot be used with {other}: each says where to begin; give one of them")
+    if follow and to_offset is not None and to_offset < 0:
+        fail(f"--to-offset {to_offset} cannot be used with --follow, which has no end to count from")
     if ports and brokers is not None:
         fail("--port cannot be used with --brokers")
     if magic_2 is not MagicTwoOption.KAFKA and brokers is not None:
@@ -148,7 +171,8 @@ def dump(
         "--magic-2": magic_2 is not MagicTwoOption.KAFKA,
     }
     try:
-        bounds = _bounds(from_offset, to_offset, since, until)
+        wanted = Wanted(_bounds(from_offset, to_offset, since, until), last)
+        given["the end"] = wanted.goes_back
         decoders = Decoders(
             None if record_key is None else decoder("--record-key", record_key),
             None if value is None else decoder("--value", value),
@@ -156,7 +180,8 @@ def dump(
         inputs = Inputs()
         read_topics: Callable[[LogDump], None] | None = None
         if brokers is not None:
-            read_topics = _topics(names, _settings(of_brokers), brokers, type_, follow=follow, committed=committed)
+            settings = _settings(of_brokers)
+            read_topics = _topics(names, settings, brokers, wanted, type_, follow=follow, committed=committed)
         else:
             inputs = find_inputs(names, type_, out.flush)
             expect_fit(inputs, {name for name, is_given in given.items() if is_given})
@@ -165,7 +190,7 @@ def dump(
     for line in inputs.failed:  # before what is long, and with --follow has no end
         report_failure(line)
     lines = (JsonLines if format_ is Format.JSON else TextLines)(decoders, magic_2.value)
-    options = DumpOptions(bounds if bounds != Bounds() else None, records, summary, magic_2.value, space)
+    options = DumpOptions(None, records, summary, magic_2.value, space)
     logs = LogDump(lines, out, options)
     errors = 0
     try:
@@ -173,8 +198,8 @@ def dump(
             if read_topics is not None:
                 read_topics(logs)
             else:
-                errors = _captures_and_others(inputs, format_, out, bounds, ports)
-                _logs(inputs, logs, type_, is_followed=follow)
+                errors = _captures_and_others(inputs, format_, out, wanted.bounds, ports)
+                _logs(inputs, logs, wanted, type_, is_followed=follow)
             logs.end()
         out.flush()
     except (BrokenPipeError, OutputClosedError):
@@ -211,7 +236,13 @@ def _settings(values: dict[str, Any]) -> Settings:
 def _bounds(from_offset: int | None, to_offset: int | None, since: str | None, until: str | None) -> Bounds:
     first, end = (None if text is None else milliseconds(text) for text in (since, until))
     bounds = Bounds(from_offset, to_offset, first, end)
-    if from_offset is not None and to_offset is not None and from_offset >= to_offset:
+    # Only a log tells if an offset from its start is below one from its end.
+    if (
+        from_offset is not None
+        and to_offset is not None
+        and from_offset >= to_offset
+        and not (from_offset >= 0 > to_offset)
+    ):
         raise ValueError(f"--from-offset {from_offset} is not below --to-offset {to_offset}, which is excluded")
     if first is not None and end is not None and first >= end:
         raise ValueError(f"--since {since} is not before --until {until}, which is excluded")
@@ -222,6 +253,7 @@ def _topics(
     names: Sequence[str],
     settings: Settings,
     brokers: Sequence[Address],
+    wanted: Wanted,
     decode_as: str | None,
     *,
     follow: bool,
@@ -235,7 +267,9 @@ def _topics(
     from kipwire.console.dump.topics import dump_topics, topics_of
 
     topics = topics_of(names)
-    return lambda dump: dump_topics(dump, settings, brokers, topics, decode_as, follow=follow, committed=committed)
+    return lambda dump: dump_topics(
+        dump, settings, brokers, topics, wanted, decode_as, follow=follow, committed=committed
+    )
 
 
 def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
@@ -249,20 +283,24 @@ def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: B
     return errors
 
 
-def _logs(inputs: Inputs, dump: LogDump, decode_as: str | None, *, is_followed: bool) -> None:
-    bounds = dump.options.bounds
+def _logs(inputs: Inputs, dump: LogDump, wanted: Wanted, decode_as: str | None, *, is_followed: bool) -> None:
+    dump.limit_to(wanted.bounds)
     for stream in inputs.streams:
-        found = read_input(stream.ahead, grows=stream.grows, bounds=bounds, magic_2=dump.options.magic_2)
-        dump.items(stream.file.log, found)
+        bounds, magic_2 = dump.options.bounds, dump.options.magic_2
+        dump.items(stream.file.log, read_input(stream.ahead, grows=stream.grows, bounds=bounds, magic_2=magic_2))
     ends = {file.path.parent: (file, 0) for file in inputs.logs}  # the last segment of each log
-    for file in within(inputs.logs, bounds) if inputs.logs and bounds else inputs.logs:
-        try:
-            position = dump.whole(file)
-        except FileNotFoundError:  # the broker has removed it since the folder was listed
-            if not is_followed:
-                raise
-            position = 0
-        if ends[file.path.parent][0] == file:
-            ends[file.path.parent] = file, position
+    for log in logs_of(inputs.logs):
+        part = part_of(log, wanted, dump.options.magic_2)
+        dump.limit_to(part.bounds)
+        for file in within(log, part.bounds):
+            try:
+                position = dump.whole(file, part.start_in(file))
+            except FileNotFoundError:  # the broker has removed it since the folder was listed
+                if not is_followed:
+                    raise
+                position = 0
+            if ends[file.path.parent][0] == file:
+                ends[file.path.parent] = file, position
     if is_followed and ends:
+        dump.limit_to(wanted.bounds)
         follow_logs(dump, ends.values(), decode_as)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from kipwire.console.dump.log_files import STANDARD_INPUT, LogFile, find_log_fil
 from kipwire.console.dump.partition_files import Kind, kind_of
 from kipwire.console.dump.standard_input import LogStream, open_standard_input
 from kipwire.tools.files import need_file
+from kipwire.tools.text import nearest
 from kipwire.traffic.any_capture import Capture, capture_at
 
 
@@ -63,7 +65,9 @@ def _add(found: Inputs, path: Path, decode_as: str | None) -> None:
         ValueError: there is nothing, or nothing that can be dumped.
     """
     if not path.exists():
-        raise ValueError(f"{path} does not exist; give a log segment, a folder of a partition or a capture")
+        near = nearest(path.name, _names_beside(path))
+        hint = "give a log segment, a folder of a partition or a capture"
+        raise ValueError(f"{path} does not exist; {f'did you mean {path.with_name(near)}?' if near else hint}")
     try:
         need_file(path)
     except OSError as error:
@@ -76,6 +80,13 @@ def _add(found: Inputs, path: Path, decode_as: str | None) -> None:
         found.captures.append(capture)
     else:
         found.logs += find_log_files(path, decode_as)
+
+
+def _names_beside(path: Path) -> list[str]:
+    """List the files and folders that are where a path should be."""
+    with suppress(OSError):
+        return sorted(one.name for one in path.parent.iterdir())
+    return []
 
 
 def _add_standard_input(found: Inputs, decode_as: str | None, before_waiting: Callable[[], None]) -> None:
@@ -91,13 +102,14 @@ def expect_fit(found: Inputs, given: Collection[str]) -> None:
 
     Args:
         found: the inputs.
-        given: the options that were given, such as `--records`; `offsets` and `times` for the options of bounds.
+        given: the options that were given, such as `--records`; `offsets` and `times` for the options of bounds,
+            `the end` if it has to be known first.
 
     Raises:
         ValueError: an option does not fit.
     """
     if found.captures and set(given) - {"times", "--port"}:
-        of_logs = "--records, --summary, --follow, --as, --magic-2 and offsets are for logs"
+        of_logs = "--records, --summary, --follow, --as, --magic-2, --last and offsets are for logs"
         raise ValueError(f"{found.captures[0].name} is a capture; {of_logs}")
     if found.others and given:
         path, kind = found.others[0]
@@ -107,6 +119,10 @@ def expect_fit(found: Inputs, given: Collection[str]) -> None:
         raise ValueError(f"{_name(logs[0])} is a log; --port is for captures")
     if found.streams and "--follow" in given:
         raise ValueError("--follow cannot be used with standard input, which is always read to its end")
+    if found.streams and "the end" in given:
+        raise ValueError(
+            "--last and negative offsets cannot be used with standard input, which is not read backwards; give a file"
+        )
 
 
 def _name(path: Path) -> str:

@@ -9,7 +9,7 @@ order. Records are made into lines some at a time: a batch may have a million.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from kipwire.cli.output import Output
@@ -71,22 +71,28 @@ class LogDump:
     _shown: Log | None = None
     """Log of the last lines."""
 
-    def whole(self, file: LogFile) -> int:
-        """Dump a file; return where its next batch will start."""
+    def limit_to(self, bounds: Bounds) -> None:
+        """Show what is within these bounds from now on."""
+        self.options = replace(self.options, bounds=None if bounds == Bounds() else bounds)
+
+    def whole(self, file: LogFile, start: int = 0) -> int:
+        """Dump a file from a batch on, by default the first one; return where its next batch will start."""
         size = file.path.stat().st_size
-        return self.items(file.log, read_file(file.path, 0, self.options.bounds, self.options.magic_2), size)
+        found = read_file(file.path, start, self.options.bounds, self.options.magic_2)
+        return self.items(file.log, found, size, start)
 
     def part(self, file: LogFile, start: int) -> int:
         """Dump the batches of a file from a position on; return where its next batch will start."""
         return self.more(file.log, read_file(file.path, start, self.options.bounds, self.options.magic_2), start)
 
-    def items(self, log: Log, items: Iterable[Item], size: int | None = None) -> int:
-        """Dump the content of a log from its start; return the position of its next batch.
+    def items(self, log: Log, items: Iterable[Item], size: int | None = None, start: int = 0) -> int:
+        """Dump the content of a log; return the position of its next batch.
 
         Args:
             log: to dump.
             items: its batches, damages and tail.
             size: its bytes; None if only its end shows them.
+            start: the position of the first item.
         """
         self.lines.turn_to(log)
         self._shown = log
@@ -94,7 +100,7 @@ class LogDump:
             position, tail = self._summary(log, items, size)
         else:
             self.out.write(self.lines.heading(log, size))
-            position, tail = self._batches(log, items, 0)
+            position, tail = self._batches(log, items, start)
         if tail is not None and tail.size:
             self._say_tail(log, tail)
         return position

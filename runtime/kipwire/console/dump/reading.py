@@ -39,18 +39,20 @@ class Damage(NamedTuple):
 
 
 def read_file(
-    path: Path, start: int, bounds: Bounds | None, magic_2: MagicTwo = "kafka"
+    path: Path, start: int, bounds: Bounds | None, magic_2: MagicTwo = "kafka", end: int | None = None
 ) -> Iterator[RecordBatch | Damage | Tail]:
-    """Read the batches of a file from a position on, and what is damaged between them; a log's last file has a tail.
+    """Read the batches of a file between two positions, and what is damaged there; a log's last file has a tail.
 
     Raises:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
         following = segment_after(path)  # after the file is open: a compacted one takes the offsets of removed ones
-        grows = following is None and snapshot_end_of(path.name) is None
+        grows = end is None and following is None and snapshot_end_of(path.name) is None
         offsets = offsets_of_file(path, following)
-        found = read_part(file, _NAME, start=start, grows=grows, bounds=bounds, offsets=offsets, magic_2=magic_2)
+        found = read_part(
+            file, _NAME, start=start, end=end, grows=grows, bounds=bounds, offsets=offsets, magic_2=magic_2
+        )
         yield from describe_damage(found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from kipwire.cluster import EARLIEST, LATEST, PATIENT, Batches, Cluster, Partition
@@ -17,6 +18,7 @@ from kipwire.console.brokers.running import log_of_brokers, prepare
 from kipwire.console.dump.log_files import Log, internal_of
 from kipwire.console.dump.logs import Item, LogDump
 from kipwire.console.dump.reading import Damage, describe_damage
+from kipwire.console.dump.wanted import Chunk, Wanted, first_of_last
 from kipwire.records import Bounds, RecordBatch, read_committed
 from kipwire.records.accounting import Head
 from kipwire.records.bounds import HEAD_BYTES
@@ -64,6 +66,7 @@ def dump_topics(
     settings: Settings,
     addresses: Iterable[Address],
     topics: Iterable[Named],
+    wanted: Wanted,
     decode_as: str | None,
     *,
     follow: bool,
@@ -72,10 +75,11 @@ def dump_topics(
     """Dump topics.
 
     Args:
-        dump: the output, with its filter.
+        dump: the output.
         settings: how to reach brokers.
         addresses: some brokers of the cluster to read from.
         topics: to read.
+        wanted: the part of each partition.
         decode_as: see `internal_of`.
         follow: True to go on with what is added, until Ctrl-C.
         committed: True to show only what consumers of committed records receive.
@@ -89,9 +93,11 @@ def dump_topics(
     with log_of_brokers(), asyncio.Runner() as runner:
         cluster = Cluster(addresses, settings, patience=PATIENCE)
         try:
-            leaders = runner.run(cluster.leaders(*[_asked(named) for named in topics]))
-            found = [partition for named in topics for partition in leaders.expect(*named)]
-            topic_dump = TopicDump(dump, cluster.reader(leaders, committed=committed), runner, committed=committed)
+            asked = [_asked(named) for named in topics]
+            leaders = runner.run(cluster.leaders(*asked))
+            found = runner.run(cluster.expect(leaders, *asked))
+            reader = cluster.reader(leaders, committed=committed)
+            topic_dump = TopicDump(dump, reader, runner, wanted, committed=committed)
             ends = {one: topic_dump.whole(one, internal_of(one.topic, decode_as)) for one in found}
             if follow:
                 topic_dump.follow(ends, decode_as)
@@ -106,48 +112,75 @@ def _asked(named: Named) -> str | Partition:
 class TopicDump:
     """Dumps partitions as a reader reads them."""
 
-    def __init__(self, dump: LogDump, reader: Reader, runner: asyncio.Runner, *, committed: bool) -> None:
+    def __init__(
+        self,
+        dump: LogDump,
+        reader: Reader,
+        runner: asyncio.Runner,
+        wanted: Wanted = Wanted(),  # noqa: B008  it is immutable
+        *,
+        committed: bool,
+    ) -> None:
         self._dump = dump
+        self._wanted = wanted
         self._reader = reader
         self._runner = runner
         self._committed = committed
 
     def whole(self, partition: Partition, internal: str | None) -> int:
         """Dump a partition up to its present end; return the offset to go on from."""
-        start, end = self._runner.run(self._range(partition))
+        start, end, bounds = self._runner.run(self._range(partition))
+        self._dump.limit_to(bounds)
+        if self._wanted.last is not None:
+            of_log = bounds._replace(first_offset=start)  # the first batch may begin with removed records
+            start = first_of_last(self._backwards(partition, start, end), self._wanted.last, of_log) or start
+            self._dump.limit_to(bounds._replace(first_offset=start))
         what = f"offsets {start} to {end - 1}" if start < end else f"nothing before offset {end}"
         self._dump.items(self._log(partition, internal, what), self._items(partition, start, end))
         return end
 
     def follow(self, offsets: dict[Partition, int], decode_as: str | None) -> None:
         """Dump what is added to partitions, without end."""
-        to_offset = self._bounds.end_offset
+        self._dump.limit_to(self._wanted.bounds)
+        to_offset = self._wanted.bounds.end_offset
         wanted = {one: at for one, at in offsets.items() if to_offset is None or at < to_offset} or offsets
         for batches in self._read(wanted, None):
             log = self._log(batches.partition, internal_of(batches.partition.topic, decode_as), "more")
             self._dump.more(log, self._of(batches), 0)
-
-    @property
-    def _bounds(self) -> Bounds:
-        return self._dump.options.bounds or Bounds()
 
     def _log(self, partition: Partition, internal: str | None, what: str) -> Log:
         where = self._reader.where(partition)
         name = printable_line(f"{_words(partition)} at {where}")
         return Log(name, what, {"broker": where}, *partition, internal, has_positions=False)
 
-    async def _range(self, partition: Partition) -> tuple[int, int]:
-        """Find the first offset to read, and the one to end before."""
-        bounds, offset = self._bounds, self._reader.offset
+    async def _range(self, partition: Partition) -> tuple[int, int, Bounds]:
+        """Find the first offset to read, the one to end before, and the bounds of the wanted part."""
+        offset = self._reader.offset
         start = await offset(partition, EARLIEST)
         end = await offset(partition, LATEST)
+        bounds = self._wanted.at(end)
         # To brokers a time before 1970 has another meaning; nothing is before the first offset.
         if bounds.first_timestamp is not None and bounds.first_timestamp >= 0:
             since = await offset(partition, bounds.first_timestamp)
             start = end if since < 0 else max(start, since)
         if bounds.first_offset is not None:
             start = max(start, bounds.first_offset)
-        return start, end if bounds.end_offset is None else min(end, bounds.end_offset)
+        return start, end if bounds.end_offset is None else min(end, bounds.end_offset), bounds
+
+    def _backwards(self, partition: Partition, start: int, end: int) -> Iterator[Chunk]:
+        """Yield chunks between two offsets, from the last to the first, of more and more offsets."""
+        size = self._wanted.last or 1
+        while start < end:
+            begun = [max(start, end - size)]
+            yield partial(self._noting_begin, partition, begun[0], end, begun)
+            end, size = min(begun), 2 * size
+
+    def _noting_begin(self, partition: Partition, start: int, end: int, begun: list[int]) -> Iterator[Item]:
+        """Read the items of a chunk, and note where its first batch begins, which the chunk before must not have."""
+        for item in self._items(partition, start, end):
+            if isinstance(item, RecordBatch) and len(begun) == 1:
+                begun.append(item.base_offset)
+            yield item
 
     def _items(self, partition: Partition, start: int, end: int) -> Iterator[Item]:
         """Read the batches of a partition that begin before an offset, and what is damaged."""
