@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import kipwire
+
 _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
 
@@ -11,6 +13,11 @@ _CHECKOUT = _PACKAGE.parent.parent
 def package_folder() -> Path:
     """Return the folder of the generator's own code."""
     return _PACKAGE
+
+
+def runtime_folder() -> Path:
+    """Return the folder of the runtime's code."""
+    return Path(kipwire.__file__).resolve().parent
 
 
 def schema_path() -> Path:

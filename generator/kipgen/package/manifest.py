@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.metadata import version
@@ -20,7 +22,7 @@ from pathlib import Path
 from kipgen.python.render import RegistryEntry
 from kipgen.reading.spec_files import MANIFEST
 from kipgen.resolve.headers import HeaderVersions
-from kipgen.resources import enum_schema_path, package_folder, schema_path, template_folder
+from kipgen.resources import enum_schema_path, package_folder, runtime_folder, schema_path, template_folder
 from kipwire.model.abi import LEVEL
 from kipwire.model.enums import MODULE
 from kipwire.tools.files import read_regular
@@ -32,6 +34,10 @@ ENUMS_FILE = f"{MODULE}.py"
 
 MAX_BYTES = 64 * 2**20
 """Limit for a manifest: some 200 bytes for each generated file."""
+
+_STAGES = ("language/*.py", "reading/**/*.py", "resolve/*.py", "python/*.py", "package/*.py", "code.py")
+"""Parts of kipgen from a spec to files; commands use more of the runtime, on which no generated code depends."""
+_IMPORT = re.compile(rb"^from kipwire\.([\w.]+) import ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +96,17 @@ def entry_digest(entry: RegistryEntry) -> str:
 
 @cache
 def generator_hash() -> str:
-    """Hash all that generated code depends on, except specs: kipgen's code, templates, black, the level."""
+    """Hash all that generated code depends on, except specs.
+
+    That is kipgen's code with the modules of the runtime that it takes facts and names from, templates, black, the
+    level.
+    """
     package, templates = package_folder(), template_folder()
+    stages = [file for part in _STAGES for file in package.glob(part)]
     # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
     files = {
         **{f"kipgen/{file.relative_to(package).as_posix()}": file for file in package.rglob("*.py")},
+        **{f"kipwire/{file.relative_to(runtime_folder()).as_posix()}": file for file in _imported(stages)},
         **{f"templates/{file.relative_to(templates).as_posix()}": file for file in templates.rglob("*.j2")},
         "schema": schema_path(),
         "enum schema": enum_schema_path(),
@@ -102,6 +114,20 @@ def generator_hash() -> str:
     hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
     # black breaks the long lines, and another release of it may break them elsewhere.
     return digest(json.dumps({"black": version("black"), "files": hashes, "level": LEVEL}).encode())
+
+
+def _imported(files: Iterable[Path]) -> set[Path]:
+    """Find the modules of the runtime that the files import, and those that these import in turn."""
+    found: set[Path] = set()
+    pending = [*files]
+    while pending:
+        for name in _IMPORT.findall(pending.pop().read_bytes()):
+            place = runtime_folder().joinpath(*name.decode().split("."))
+            module = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+            if module not in found:
+                found.add(module)
+                pending.append(module)
+    return found
 
 
 def read_manifest(package: Path) -> Manifest:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,9 @@ from kipgen.package.manifest import FILE_NAME, digest
 from kipwire.tools.files import write_whole
 from tests.support.places import ROOT
 from tests.support.subjects.package_runs import change, content, generate, planned
+
+STAGES = ("language", "reading", "resolve", "python", "package")
+"""The parts of kipgen that make code."""
 
 # Guarantees of --check, and files that a run may touch
 
@@ -87,19 +92,48 @@ def test_another_release_of_the_formatter_rewrites_only_files_whose_text_differs
         manifest.generator_hash.cache_clear()
 
 
-def test_what_makes_code_stale_is_every_file_of_the_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: set[str] = set()
+def runtime_modules(source: str) -> set[str]:
+    """Return the modules of kipwire that a module imports when it runs, by their dotted names below kipwire."""
+    names = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "kipwire":
+            names |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names if alias.name.split(".")[0] == "kipwire"}
+    return names - {"kipwire"}
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[Path, bytes]]:
+    """Return the files that the next hash of the generator is made of; a text that a test gives replaces the file's."""
+    seen: dict[Path, bytes] = {}
     read = Path.read_bytes
-
-    def noting(self: Path) -> bytes:
-        seen.add(self.name)
-        return read(self)
-
-    monkeypatch.setattr(Path, "read_bytes", noting)
+    monkeypatch.setattr(Path, "read_bytes", lambda self: seen.setdefault(self, read(self)))
     manifest.generator_hash.cache_clear()
+    yield seen
+    manifest.generator_hash.cache_clear()
+
+
+def test_what_makes_code_stale_is_every_file_that_it_is_made_by(hashed: dict[Path, bytes]) -> None:
     manifest.generator_hash()
-    files = [*(ROOT / "generator/kipgen").rglob("*.py"), *(ROOT / "templates").glob("*.j2")]
-    assert seen == {file.name for file in files} | {"message-spec.schema.json", "enum.schema.json"}
+    runtime = ROOT / "runtime/kipwire"
+    files = {*(ROOT / "generator/kipgen").rglob("*.py"), *(ROOT / "templates").glob("*.j2")}
+    files |= {ROOT / "schemas/message-spec.schema.json", ROOT / "schemas/enum.schema.json"}
+    assert {file for file in hashed if not file.is_relative_to(runtime)} == files
+    stages = [file for part in STAGES for file in (ROOT / "generator/kipgen" / part).rglob("*.py")]
+    made_by = {file for file in hashed if file.is_relative_to(runtime)}
+    for file in [*stages, *made_by]:
+        for name in runtime_modules(file.read_text()):
+            module = ROOT / "runtime" / f"{name.replace('.', '/')}.py"
+            assert not module.exists() or module in made_by, f"{file} imports {name}"
+
+
+@pytest.mark.parametrize("name", ["model/types.py", "model/structs.py", "model/abi.py", "drafts/header_keys.py"])
+def test_code_is_stale_after_a_change_of_the_runtime_that_it_is_made_by(name: str, hashed: dict[Path, bytes]) -> None:
+    before = manifest.generator_hash()
+    hashed[ROOT / "runtime/kipwire" / name] += b"# changed\n"
+    manifest.generator_hash.cache_clear()
+    assert manifest.generator_hash() != before
 
 
 def test_packages_in_each_other_both_stay(specs: Path, tmp_path: Path) -> None:
