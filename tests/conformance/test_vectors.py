@@ -6,9 +6,11 @@ import csv
 import gzip
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -18,7 +20,7 @@ import kafka_messages
 import kipwire
 from kipgen.commands.app import app
 from kipgen.commands.vectors.classes import classes_of
-from kipgen.reading.check import read_file
+from kipgen.reading.check import read_file, read_folder
 from kipgen.resources import kafka_spec, vector_schema_path
 from kipwire.conformance import kafka
 from kipwire.conformance.batches import batch_for
@@ -26,11 +28,13 @@ from kipwire.conformance.coverage import COLUMNS, Coverage
 from kipwire.conformance.deriving import derive
 from kipwire.conformance.vectors import COVERAGE, INDEX, KINDS, Vector, VectorError, read_index, read_vectors
 from kipwire.conformance.writing import write
+from kipwire.drafts import proposals
+from kipwire.model.structs import Field, Struct
 from tests.support import golden_data
 from tests.support.cases import of_each
-from tests.support.places import ROOT
+from tests.support.places import DATA, LAYOUTS, ROOT
+from tests.support.places import FORMS as FORM_SPECS
 
-DATA = ROOT / "tests" / "data"
 FORMS = ("Nullables", "Primitives", "Sequences", "TaggedDefaults", "TaggedPrimitives")
 """Specs that have every type and every kind of vector between them, and take a second."""
 SOME = ("FetchRequest", "MetadataResponse", "ConsumerGroupHeartbeatResponse", "StopReplicaRequest")
@@ -73,6 +77,35 @@ def test_classes_straight_from_specs_give_the_vectors_of_generated_ones(name: st
     spec = read_file(file).spec
     assert spec is not None
     assert [vector for cls in classes_of(spec) for vector in derive(cls)] == list(vectors_of(name))
+
+
+ARGUMENTS = [name for name in Field.__slots__ if name not in ("owner", "struct", "_compact")] + ["compact"]
+
+
+def all_facts(cls: type[Struct]) -> Iterator[str]:
+    """Yield the facts of a class, of each of its fields, and of the structs in them."""
+    yield from (f"class {cls.__name__}", f"flexible {cls.FLEXIBLE}", f"other tags {sorted(cls.OTHER_TAGS)}")
+    for field in cls.FIELDS:
+        # As texts, so that NaN is equal to itself, and 0 is not False.
+        yield from (f"{name} {getattr(field, name)!r}" for name in ARGUMENTS)
+        if field.struct is not None:
+            yield from all_facts(field.struct)
+
+
+def test_classes_straight_from_specs_have_the_fields_of_generated_ones(
+    layouts_package: ModuleType, forms_package: ModuleType
+) -> None:
+    packages = {LAYOUTS: layouts_package, FORM_SPECS: forms_package, ROOT / "schemas/proposals": proposals}
+    seen: set[str] = set()
+    for specs, package in packages.items():
+        for checked in read_folder(specs)[0]:
+            assert checked.spec is not None
+            for cls in classes_of(checked.spec):
+                facts = list(all_facts(cls))
+                assert facts == list(all_facts(package.message(cls.NAME, cls.VERSION)))
+                seen.update(facts)
+    values = Counter(fact.split()[0] for fact in seen)
+    assert [name for name in ARGUMENTS if values[name] < 2] == [], "no spec here gives the argument"
 
 
 @pytest.mark.parametrize("name", SOME)

@@ -9,14 +9,13 @@ class.py.j2 prints. The steps come from `python.steps`, the fields from `resolve
 have to answer becomes a property here or there.
 
 Two things must stay true. `FIELDS` is complete: the kernel, JSON, columns and the places of errors read a class by it
-alone, so a property that changes bytes or values must reach `_field_call`. And a string becomes `Code` only where
-`literal` or `docstring_text` has escaped it, or where it is made of names that the language restricts to word
+alone, so a property that changes bytes or values must reach `WireField.arguments`. And a string becomes `Code` only
+where `literal` or `docstring_text` has escaped it, or where it is made of names that the language restricts to word
 characters: another string in `Code` is a way from a spec into Python.
 """
 
 from __future__ import annotations
 
-import inspect
 import re
 import textwrap
 import uuid
@@ -35,7 +34,6 @@ from kipgen.python.steps import (
     write_steps,
 )
 from kipgen.resolve.wire import WireField, WireMessage, WireStruct
-from kipwire.model.structs import Field
 
 LINE_LENGTH = 120
 
@@ -72,7 +70,6 @@ class PyStruct:
     is_bounded: bool
     """True if reading it gets a bound: the end of the bytes that it may take."""
     other_tags: tuple[int, ...]
-    """The tags that only other versions have fields for, ascending."""
     docstring: Code
     declarations: tuple[Declaration, ...]
     """Declarations of the attributes."""
@@ -167,13 +164,11 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool
     items, fields = struct.items, struct.fields
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
-    own_tags = {field.tag for field in tagged}
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
         is_bounded=struct.is_bounded,
-        # Kafka's readers refuse the tag of a field of other versions, so it is not kept among the unknown ones here.
-        other_tags=tuple(tag for tag in struct.declared_tags if tag not in own_tags),
+        other_tags=struct.other_tags,
         docstring=_docstring(struct, attributes),
         declarations=tuple(_declaration(field, fields, attributes) for field in fields),
         items=items,
@@ -307,11 +302,6 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
 # The `FIELDS` of a generated class: calls of `kipwire.Field`, and what the docstring says of those that are computed.
 
 
-# From the signature: a new argument of `Field` is given wherever `WireField` has an attribute of its name, without a
-# list to keep.
-_ARGUMENTS = [one.name for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY]
-
-
 class Computed(NamedTuple):
     """Something on the wire that no attribute holds, as the docstring explains it."""
 
@@ -336,26 +326,13 @@ def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
 
 
 def _field_call(field: WireField, struct: PyStruct) -> Code:
-    """Write the call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default.
-
-    Prefixes that follow from types are left out, and so is `compact` where it follows from the struct.
-    """
-    default = Code("()") if field.is_mutable else _default(field, struct.fields)
-    derived = {
-        "default": default if field.role in ("value", "constant") else None,
-        "compact": Code(field.compact) if field.is_sized and field.compact != struct.flexible else None,
-        "encoding": field.encoding and str(field.encoding),
-        "role": field.role if field.role != "value" else None,
-        "prefix": field.prefix if struct.is_bounded else None,
-    }
-    arguments = {name: derived[name] if name in derived else getattr(field, name) for name in _ARGUMENTS}
-    given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
+    """Write the call of `kipwire.Field`."""
+    arguments = field.arguments(flexible=struct.flexible, is_bounded=struct.is_bounded)
+    if "default" in arguments:
+        arguments["default"] = _default(field, struct.fields)
+    given = [f"{name}={_expression(value)}" for name, value in arguments.items()]
     names = map(literal, (field.attribute, field.spec_name, str(field.type)))
     return Code(f"kipwire.Field({', '.join([*names, *given])})")
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value is not False and value not in ("", "()")
 
 
 def _expression(value: object) -> str:

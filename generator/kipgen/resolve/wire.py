@@ -17,6 +17,7 @@ it. To add a property, see the head of `kipgen` and CONTRIBUTING.md.
 
 from __future__ import annotations
 
+import inspect
 import math
 import uuid
 from collections.abc import Iterator, Sequence
@@ -29,11 +30,16 @@ from kipgen.language import names
 from kipgen.language.layout_properties import REST, VERSION, BitsSpec
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
-from kipwire.model.structs import Role
+from kipwire.model.structs import Field, Role
 from kipwire.model.types import TYPES
 
 PLUS_ONE = "uvarint_plus_one"
 """The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""
+
+_ARGUMENTS = {
+    one.name: one.default for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY
+}
+"""Arguments of `Field` with their defaults; a new one needs an attribute of its name in `WireField`, and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +196,27 @@ class WireField:
         if self.same_length_as:
             yield Code(f"{size} != len(self.{self.same_length_as})")
 
-    # Of record formats, as arguments of `kipwire.Field`.
+    # As arguments of `kipwire.Field`.
+
+    def arguments(self, *, flexible: bool, is_bounded: bool) -> dict[str, object]:
+        """Return the arguments of its `kipwire.Field` that are not the default; in place of a class its name.
+
+        Prefixes that follow from types are left out, and so is `compact` where it follows from the struct around it.
+        """
+        of_bytes = self.default == () and not self.is_mutable
+        derived = {
+            "default": () if self.role not in ("value", "constant") else b"" if of_bytes else self.default,
+            "compact": self.compact if self.is_sized and self.compact != flexible else None,
+            "encoding": self.encoding and str(self.encoding),
+            "prefix": self.prefix if is_bounded else None,
+        }
+        found = {name: derived[name] if name in derived else getattr(self, name) for name in _ARGUMENTS}
+        # None is no value of any argument but the default, where it is null.
+        return {
+            name: value
+            for name, value in found.items()
+            if value != _ARGUMENTS[name] and (value is not None or name == "default")
+        }
 
     @property
     def size_only_with(self) -> str | None:
@@ -243,6 +269,13 @@ class WireStruct:
     def fields(self) -> tuple[WireField, ...]:
         """Fields with attributes."""
         return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
+
+    @property
+    def other_tags(self) -> tuple[int, ...]:
+        """The tags that only other versions have fields for, ascending; none without a tag section."""
+        own = {item.tag for item in self.items}
+        # Kafka's readers refuse them, so they are not kept among the unknown ones.
+        return tuple(tag for tag in self.declared_tags if tag not in own) if self.flexible else ()
 
     # Found by name once: to search the items for each field took quadratic time with thousands of fields.
 

@@ -52,11 +52,10 @@ def _class(
     struct: WireStruct, structs: dict[str, type[Struct]], bases: tuple[type, ...], facts: dict[str, Any]
 ) -> type[Struct]:
     fields = tuple(_field(one, struct, structs) for item in struct.items for one in (item, *item.inner))
-    own = {item.tag for item in struct.items if item.tag is not None}
     attributes = {
         **facts,
         "FIELDS": fields,
-        "OTHER_TAGS": frozenset(tag for tag in struct.declared_tags if tag not in own),
+        "OTHER_TAGS": frozenset(struct.other_tags),
         "__init__": _Instance.__init__,
         "_write": _Instance._write,
     }
@@ -66,30 +65,7 @@ def _class(
 
 
 def _field(item: WireField, owner: WireStruct, structs: dict[str, type[Struct]]) -> Field:
-    return Field(
-        item.attribute,
-        item.spec_name,
-        str(item.type),
-        default=b"" if item.default == () and not item.is_mutable else item.default,
-        struct=structs[item.struct] if item.struct else None,
-        nullable=item.nullable,
-        compact=item.compact if item.is_sized else None,
-        tag=item.tag,
-        encoding=str(item.encoding) if item.encoding else None,
-        role=item.role,
-        bits=item.bits,
-        bit=item.bit,
-        ignorable=item.ignorable,
-        map_key=item.map_key,
-        entity_type=item.entity_type,
-        prefix=(item.prefix or "") if owner.is_bounded else "",
-        sized=item.sized,
-        size_only_with=item.size_only_with or "",
-        present_if=item.present_if or "",
-        absent_if=item.absent_if or "",
-        required_if=item.required_if or "",
-        sorted_by=item.sorted_by or "",
-        same_length_as=item.same_length_as or "",
-        algorithm=item.algorithm or "",
-        start=item.start or "",
-    )
+    arguments: dict[str, Any] = item.arguments(flexible=owner.flexible, is_bounded=owner.is_bounded)
+    if item.struct:
+        arguments["struct"] = structs[item.struct]
+    return Field(item.attribute, item.spec_name, str(item.type), **arguments)
