@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kipgen.language.problems import Problem
 from kipgen.reading.source import Document, JsonPath, WrittenFloat
@@ -163,6 +163,12 @@ def out_of_range(name: str, value: object, bounds: tuple[int, int]) -> tuple[str
         f"{name!r} is {abbreviate(value)}; write a {(highest - lowest).bit_length()}-bit number, {lowest} to {highest}"
     )
     return _RANGE_RULES.get(name, "wrong-kind"), text
+
+
+def properties_of(part: Literal["message", "field"]) -> frozenset[str]:
+    """Return the names of the properties that a message or a field can have."""
+    schema = _schema(schema_path())
+    return frozenset((schema if part == "message" else schema["$defs"]["field"])["properties"])
 
 
 def _property_schema(name: str) -> Any:

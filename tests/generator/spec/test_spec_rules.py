@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -14,6 +16,7 @@ from kipgen.language.versions import Versions
 from kipgen.reading import rules
 from kipgen.reading.check import read_file, read_folder
 from kipgen.reading.rules.examples import file_name, spec
+from kipgen.reading.rules.rule import field_rule, layout_field_rule, message_rule
 
 if TYPE_CHECKING:
     from kipgen.language.problems import Problem
@@ -60,6 +63,22 @@ def test_rules_have_ids_of_their_own_and_a_sentence() -> None:
 
 
 # Reading
+
+
+@pytest.mark.parametrize(
+    ("decorator", "needs", "fault"),
+    [
+        (message_rule, {"needs": ("tag",)}, "'tag', which is no property of a message"),
+        (field_rule, {"needs": ("type", "abuot")}, "'abuot', which is no property of a field; did you mean about?"),
+        (field_rule, {"message": ("versions",)}, "'versions', which is no property of a message; did you mean"),
+        (layout_field_rule, {"needs": ("validVersions",)}, "'validVersions', which is no property of a field"),
+    ],
+)
+def test_a_rule_cannot_need_what_is_no_property(
+    decorator: Callable[..., object], needs: dict[str, tuple[str, ...]], fault: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        decorator(summary="A rule.", good="{}", bad="{}", **needs)
 
 
 def test_property_that_is_left_out_has_the_default_of_the_language(tmp_path: Path) -> None:

@@ -20,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, NotRequired, TypedDict, TypeVar, Unpack
 
 from kipgen.language.problems import Problem, Severity
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart, StructDraft
 from kipgen.reading.enum_spec import EnumDraft
+from kipgen.reading.schema_check import properties_of
+from kipwire.tools.text import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable
             the message is retired.
         profile: how the rule is explained.
     """
+    _need_properties("message", needs)
     return _of_drafts(lambda draft: not draft.is_retired and draft.part.broken.isdisjoint(needs), profile)
 
 
@@ -150,6 +153,8 @@ def field_rule(
         message: the message's properties that it reads; likewise, and not in a retired message either.
         profile: how the rule is explained.
     """
+    _need_properties("field", needs)
+    _need_properties("message", message)
 
     def fields(draft: Draft) -> Iterator[FieldDraft]:
         if not message or (not draft.is_retired and draft.part.broken.isdisjoint(message)):
@@ -162,6 +167,7 @@ def layout_field_rule(
     needs: tuple[str, ...] = (), **profile: Unpack[Profile]
 ) -> Callable[[PartCheck[FieldDraft]], Rule]:
     """Make a rule of a function that judges a field of a layout; for the arguments see `field_rule`."""
+    _need_properties("field", needs)
     return _of_parts(lambda draft: _unbroken(draft.fields, needs) if _is_layout(draft) else (), profile)
 
 
@@ -191,6 +197,18 @@ def folder_rule(**profile: Unpack[Profile]) -> Callable[[Check[Folder]], Rule]:
 def enum_rule(**profile: Unpack[Profile]) -> Callable[[Check[EnumDraft]], Rule]:
     """Make a rule of a function that judges an enum."""
     return lambda check: _rule(_id_of(check), profile, EnumDraft, check)
+
+
+def _need_properties(part: Literal["message", "field"], needs: Iterable[str]) -> None:
+    """Refuse a need that is no property: nothing would ever be broken by that name, and the guard would be open.
+
+    Raises:
+        ValueError: a rule names it.
+    """
+    for name in needs:
+        if name not in properties_of(part):
+            guess = did_you_mean(name, properties_of(part)) or "; message-spec.schema.json has them all"
+            raise ValueError(f"a rule needs {name!r}, which is no property of a {part}{guess}")
 
 
 def _of_drafts(applies_to: Callable[[Draft], bool], profile: Profile) -> Callable[[Check[Draft]], Rule]:
