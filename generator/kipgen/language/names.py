@@ -4,9 +4,10 @@ A name that is taken gets `_` at its end. That never makes a second clash: names
 `snake_case` puts `_` only before a capital, so no other name ends so. Clashes between names of one spec are errors of
 the rules instead (`field-name-clash`, `module-name-clash`), since nothing could say which of the two keeps its name.
 
-A translation is part of the public surface: users import these modules and classes and name these attributes. A name
-that generated code starts to use must be added to the taken names here. Otherwise a spec with a field or struct of
-that name breaks its class, and only then.
+A translation is part of the public surface: users import these modules and classes and name these attributes. Names
+that generated code takes from the runtime are taken because they are in the `__all__` of a module. A variable that
+templates start to use must be added to the taken names here: else a spec with a field of that name breaks its class,
+and only then.
 """
 
 from __future__ import annotations
@@ -16,37 +17,22 @@ import re
 import sys
 import unicodedata
 
-from kipwire.model.types import TYPES
-
-_NUMBERS = [row.name.upper() for row in TYPES.values() if row.kind in ("integer", "float")]
-_OF_NUMBERS = {f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")}.union(
-    f"{way}_{code}" for way in ("pack", "unpack") for code in "bBhHiIqd"
-)
+from kipwire.codec.arrays import __all__ as of_arrays
+from kipwire.codec.empty_elements import __all__ as of_empty_elements
+from kipwire.codec.uuids import __all__ as of_uuids
+from kipwire.codec.wire import __all__ as of_wire
 
 RUNTIME_NAMES = {
-    "kipwire.codec.arrays": frozenset("""
-        read_struct read_structs read_compact_structs read_texts read_compact_texts read_blobs
-        read_compact_blobs read_bools write_struct write_structs write_compact_structs write_elements write_texts
-        write_compact_texts write_blobs write_compact_blobs write_bools write_sized_texts write_sized_blobs
-        read_bounded_struct read_bounded_structs section
-        """.split()),
-    "kipwire.codec.empty_elements": frozenset("""
-        counted_bytes counted_parts read_empty_structs settle_bytes settle_parts write_empty_structs
-        """.split()),
-    "kipwire.codec.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
+    "kipwire.codec.arrays": frozenset(of_arrays),
+    "kipwire.codec.empty_elements": frozenset(of_empty_elements),
+    "kipwire.codec.uuids": frozenset(of_uuids),
+    "kipwire.codec.wire": frozenset(of_wire),
     "kipwire.model.structs": frozenset({"DEFAULT"}),
-    "kipwire.codec.wire": frozenset(_OF_NUMBERS).union("""
-        BOOL_BYTE FALSE_TRUE ONE_BYTE VARINTS
-        as_bytes as_list encode_text in_order is_empty is_in_order
-        read_size read_string_size read_tag_section read_varint tag_section write_size write_string_size
-        read_packed_array read_upacked read_upacked_array read_upacked_run
-        write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
-        """.split()),
 }
 """Names that generated code takes from the runtime, by module.
 
-`python.render` imports a name wherever the text of a generated module has the word, so a name that is missing here is
-not imported at all.
+`python.render` imports a name wherever the text of a generated module has the word, and refuses a module that uses a
+name without importing it.
 """
 
 RESERVED_ATTRIBUTES = frozenset(

@@ -12,7 +12,9 @@ message alone.
 
 from __future__ import annotations
 
+import builtins
 import re
+import symtable
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -134,7 +136,8 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 
 def render_package(package: str, entries: list[RegistryEntry]) -> str:
     """Render the `__init__` of the whole package: its registry."""
-    return render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
+    text = render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
+    return whole_module(package, [text])
 
 
 def _origins(resolved: list[WireMessage]) -> dict[int, int]:
@@ -173,14 +176,14 @@ def _module(message: WireMessage, source: str) -> str:
         read_formats=read_formats,
         write_formats=write_formats,
     )
-    return join_parts([head, *classes])
+    return whole_module(source, [head, *classes])
 
 
 def _same(message: WireMessage, origin: int, source: str) -> str:
     """Render the module of a version that shares the code of an earlier one."""
-    return render(
-        "same.py.j2", source=comment(source), message=message, counterpart=_counterpart(message.spec), origin=origin
-    )
+    shown = comment(source)
+    text = render("same.py.j2", source=shown, message=message, counterpart=_counterpart(message.spec), origin=origin)
+    return whole_module(source, [text])
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> str:
@@ -190,7 +193,8 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )
     lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
-    return render("message.py.j2", source=comment(source), docstring=docstring_text(lines, indent=""))
+    text = render("message.py.j2", source=comment(source), docstring=docstring_text(lines, indent=""))
+    return whole_module(source, [text])
 
 
 def _imports(classes: str, *, has_formats: bool) -> Code:
@@ -216,9 +220,10 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """Make the environment of templates, once."""
     # Without a cache of compiled templates: write access to the cache would allow code to run here.
-    environment = CodeEnvironment(
+    made = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
         # A misspelt variable would otherwise print nothing, and leave code that runs but lacks a statement.
         undefined=jinja2.StrictUndefined,
@@ -227,21 +232,48 @@ def _environment() -> jinja2.Environment:
         keep_trailing_newline=True,
         autoescape=False,  # it is Python, not HTML
     )
-    environment.filters["dense"] = _dense
-    environment.filters["local"] = names.local_name
-    environment.filters["code"] = fixed_code
-    return environment
+    made.filters["dense"] = _dense
+    made.filters["local"] = names.local_name
+    made.filters["code"] = fixed_code
+    return made
 
 
 def render(template: str, **values: object) -> str:
     """Fill a template of generated code with values that passed `fit`, and format it."""
-    text = _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
+    text = environment().get_template(template).render({name: fit(value) for name, value in values.items()})
     return format_code(text)
 
 
-def join_parts(parts: Iterable[str]) -> str:
-    """Join parts of a module, the classes among them, with two empty lines between them."""
-    return "\n\n".join(parts)
+def whole_module(source: str, parts: Iterable[str]) -> str:
+    """Join parts of a module, the classes among them, with two empty lines between them.
+
+    Args:
+        source: the spec, or the package, that it is rendered from.
+        parts: the parts, formatted.
+
+    Raises:
+        NameError: the module uses a name that it does not have, which is a defect of a template.
+    """
+    # Else the name would be missed at run time, and with the kernel most programs never run the line.
+    text = "\n\n".join(parts)
+    for name, where in _missing_names(symtable.symtable(text, source, "exec")):
+        raise NameError(
+            f"the code made from {source} uses {name!r} in {where}, and neither imports nor defines it: correct the "
+            "template, or add the name to `__all__` of its module in kipwire.codec"
+        )
+    return text
+
+
+def _missing_names(module: symtable.SymbolTable) -> Iterator[tuple[str, str]]:
+    """Yield the names that a module does not have, each with the function or class that uses it."""
+    own = {one.get_name() for one in module.get_symbols() if one.is_assigned() or one.is_imported()}
+    blocks = [module]
+    while blocks:
+        block = blocks.pop()
+        blocks += block.get_children()
+        for one in block.get_symbols():
+            if one.is_global() and one.get_name() not in own and not hasattr(builtins, one.get_name()):
+                yield one.get_name(), f"{block.get_name()}, line {block.get_lineno()}"
 
 
 def _dense(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kipgen.code import Code, comment, literal
 from kipgen.language import names
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text
-from kipgen.python.render import EnumField, RegistryEntry, join_parts, render
+from kipgen.python.render import EnumField, RegistryEntry, render, whole_module
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, HeaderKeySpec, ValuesFrom
 
 _SUFFIXES = {"request": "Request", "coordinator-key": "Key"}
@@ -40,7 +40,7 @@ def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[Regi
     fields, bits = (tuple(_fields(entries, given, is_bits)) for is_bits in (False, True))
     head = render("enums.py.j2", package=comment(package), classes=classes)
     parts = [render("enum.py.j2", enum=one) for one in classes]
-    return join_parts([head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
+    return whole_module(package, [head, *parts, render("enum_fields.py.j2", fields=fields, bits=bits)])
 
 
 def _fields(entries: Iterable[RegistryEntry], given: set[str], is_bits: bool) -> Iterator[EnumField]:

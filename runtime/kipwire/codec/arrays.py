@@ -24,6 +24,13 @@ from kipwire.codec.wire import (
 from kipwire.model.errors import Malformed
 from kipwire.model.structs import Struct
 
+__all__ = [
+    "read_blobs", "read_bools", "read_bounded_struct", "read_bounded_structs", "read_compact_blobs",
+    "read_compact_structs", "read_compact_texts", "read_struct", "read_structs", "read_texts", "section", "write_blobs",
+    "write_bools", "write_compact_blobs", "write_compact_structs", "write_compact_texts", "write_elements",
+    "write_sized_blobs", "write_sized_texts", "write_struct", "write_structs", "write_texts",
+]  # fmt: skip
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,6 +6,10 @@ from kipwire.codec.arrays import read_structs, write_structs
 from kipwire.codec.wire import MAX_LENGTH
 from kipwire.model.errors import Malformed
 
+__all__ = [
+    "counted_bytes", "counted_parts", "read_empty_structs", "settle_bytes", "settle_parts", "write_empty_structs",
+]  # fmt: skip
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar

@@ -9,6 +9,8 @@ import uuid
 
 from kipwire.model.errors import Malformed
 
+__all__ = ["ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"]
+
 ZERO_UUID = uuid.UUID(int=0)
 """Kafka's uuids are never null; all bits zero mean that there is none."""
 

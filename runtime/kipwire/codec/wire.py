@@ -14,6 +14,17 @@ from struct import iter_unpack
 
 from kipwire.model.errors import Malformed
 
+__all__ = [
+    "BOOL_BYTE", "FALSE_TRUE", "ONE_BYTE", "PACK_FLOAT64", "PACK_INT8", "PACK_INT16", "PACK_INT32", "PACK_INT64",
+    "PACK_UINT16", "PACK_UINT32", "UNPACK_FLOAT64", "UNPACK_INT8", "UNPACK_INT16", "UNPACK_INT32", "UNPACK_INT64",
+    "UNPACK_UINT16", "UNPACK_UINT32", "VARINTS", "as_bytes", "as_list", "encode_text", "in_order", "is_empty",
+    "is_in_order", "pack_B", "pack_H", "pack_I", "pack_b", "pack_d", "pack_h", "pack_i", "pack_q", "read_packed_array",
+    "read_size", "read_string_size", "read_tag_section", "read_upacked", "read_upacked_array", "read_upacked_run",
+    "read_varint", "tag_section", "unpack_H", "unpack_I", "unpack_b", "unpack_d", "unpack_h", "unpack_i",
+    "unpack_q", "write_packed", "write_packed_array", "write_size", "write_string_size", "write_upacked",
+    "write_upacked_array", "write_upacked_run",
+]  # fmt: skip
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -96,7 +107,7 @@ UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
 
 # One number, by its code in the `struct` module; a capital is a code of its own.
 unpack_b, pack_b = Packer(">b").unpack_from, Packer(">b").pack
-unpack_B, pack_B = Packer(">B").unpack_from, Packer(">B").pack  # noqa: N816
+pack_B = Packer(">B").pack  # noqa: N816 - as bytes, one such number is read by its index
 unpack_h, pack_h = Packer(">h").unpack_from, Packer(">h").pack
 unpack_H, pack_H = Packer(">H").unpack_from, Packer(">H").pack  # noqa: N816
 unpack_i, pack_i = Packer(">i").unpack_from, Packer(">i").pack

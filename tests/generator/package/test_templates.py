@@ -1,14 +1,22 @@
-"""Templates can be read: their macros call each other at most three deep."""
+"""Templates can be read, and what they make has every name that it uses."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 
 import jinja2
+import pytest
 from jinja2 import nodes
 
+from kipgen.language.names import RUNTIME_NAMES
+from kipgen.python import render
+from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipgen.resources import template_folder
+from tests.support.places import ROOT
+from tests.support.spec_package import modules_of
 
 DEEPEST = 3
 
@@ -99,3 +107,52 @@ def test_arguments_are_not_deeper_than_the_call_that_gets_them() -> None:
     inner = "{% macro c() %}{{ d() }}{% endmacro %}{% macro d() %}{% endmacro %}"
     calls = calls_of({"one.j2": "{% macro a() %}{{ b(c()) }}{% endmacro %}{% macro b(text) %}{% endmacro %}" + inner})
     assert too_deep(calls) == []
+
+
+# Names that generated code uses
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("def f(data):\n    return read_new(data)\n", ["read_new"]),
+        ("class C:\n    FIELDS = made(len)\n    def f(self):\n        return [new for _ in self]\n", ["made", "new"]),
+        ("import struct\nclass C:\n    a = struct\n    def f(self):\n        return C, a\n", ["a"]),
+        ("from kipwire import Field\nx = Field\ndef f(x=x):\n    def g():\n        return x, f\n    return g\n", []),
+    ],
+)
+def test_names_that_a_module_has_not_are_found(text: str, missing: list[str]) -> None:
+    if not missing:
+        assert render.whole_module("Alpha.json", [text]) == text
+    for name in missing:
+        with pytest.raises(NameError, match=f"Alpha.json uses '({'|'.join(missing)})' in .*, line"):
+            render.whole_module("Alpha.json", [text])
+        text = f"{name} = 0\n{text}"
+
+
+def test_a_template_that_uses_a_name_that_no_module_offers_makes_no_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file, text in templates().items():
+        (tmp_path / file).write_text(text.replace("write_struct(", "write_struct_another_way("))
+    monkeypatch.setattr(render, "template_folder", lambda: tmp_path)
+    render.environment.cache_clear()
+    try:
+        with pytest.raises(NameError, match=r"uses 'write_struct_another_way' in _write, line \d+.*`__all__`"):
+            modules_of(spec(field_of("Inner", fields=[LEAF])), "missing_name", tmp_path)
+    finally:
+        render.environment.cache_clear()
+
+
+def test_codec_offers_nothing_that_no_generated_code_takes(
+    forms_package: ModuleType, layouts_package: ModuleType
+) -> None:
+    folders = [Path(str(package.__file__)).parent for package in (forms_package, layouts_package)]
+    taken = {
+        name
+        for folder in [*folders, ROOT / "generated"]
+        for file in folder.rglob("*.py")
+        for names in re.findall(r"^from kipwire.* import (.*)$", file.read_text("utf-8"), re.MULTILINE)
+        for name in names.split(", ")
+    }
+    assert frozenset[str]().union(*RUNTIME_NAMES.values()) - taken == set()
