@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.language.names import attribute_name
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.reading.check import read_folder
+from kipgen.resources import resolved_schema_path
 from kipwire import Struct, native
 from kipwire.drafts import proposals
 from kipwire.model.types import ENCODINGS, TYPES
-from tests.support.places import ROOT
+from tests.support.places import FORMS, ROOT
 
 SCHEMAS = ROOT / "schemas"
 PACKAGES = (kafka_messages, kafka_records, proposals)
@@ -103,6 +105,26 @@ def test_widths_and_ranges_are_those_of_the_struct_module() -> None:
             for number in (row.range[0] - 1, row.range[1] + 1):
                 with pytest.raises(struct.error):
                     struct.pack(f">{row.code}", number)
+
+
+def test_the_schema_of_resolved_specs_has_the_same_types() -> None:
+    forms = json.loads(resolved_schema_path().read_text("utf-8"))["$defs"]["value"]["oneOf"]
+    fixed, varint, sized = (form["properties"]["type"]["enum"] for form in forms[:3])
+    assert fixed == [row.name for row in TYPES.values() if row.width]
+    assert varint == [row.name for row in TYPES.values() if row.encodable]
+    assert sized == [row.name for row in TYPES.values() if not row.width]
+
+
+def test_specs_of_tests_have_fields_of_every_type_and_arrays_of_it() -> None:
+    given = {
+        str(field.type)
+        for checked in read_folder(FORMS)[0]
+        if checked.spec is not None
+        for fields in (checked.spec.fields, *(struct.fields for struct in checked.spec.structs))
+        for field in fields
+    }
+    every = {*TYPES, *(f"[]{name}" for name in TYPES)} - {"[]records"}  # which no spec can have: array-of-records
+    assert every - given == set(), "tests/data/forms lacks them"
 
 
 @pytest.mark.skipif(not native.in_use, reason="the kernel is not built")

@@ -6,8 +6,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from kipwire.model.types import TYPES
+
 NAMES = ("Alpha", "Beta", "Gamma", "Delta")
-INTEGERS = ("int8", "int16", "uint16", "int32", "uint32", "int64")
+INTEGERS = tuple(row.name for row in TYPES.values() if row.kind == "integer")
+OF_FIXED_WIDTH = tuple(row.name for row in TYPES.values() if row.width)
+ENCODABLE = tuple(row.name for row in TYPES.values() if row.encodable)
+ARRAYS = tuple(f"[]{name}" for name in TYPES if name != "records")
+MESSAGE_TYPES = (*TYPES, *ARRAYS)
+"""Types of fields of messages, of which some have more properties below."""
 FORMS = st.sampled_from(["int16", "int32", "varint", "uvarint", "rest"])
 VERSIONS = st.sampled_from(["0+", "0+", "0", "1+"])
 OTHERS = st.sampled_from(NAMES)
@@ -28,7 +35,7 @@ def _any_field(name: str, around: str, depth: int) -> FieldStrategy:
     bits = ranges.map(lambda it: [{"name": f"{name}{index}", "bits": range_} for index, range_ in enumerate(it)])
     checksum = st.fixed_dictionaries({"algorithm": st.just("crc32"), "from": OTHERS})
     kinds = [
-        _field(name, (*INTEGERS, "bool", "uuid", "float64")),
+        _field(name, OF_FIXED_WIDTH),
         _field(name, INTEGERS, bits=bits),
         _field(name, INTEGERS, required=st.booleans()),
         _field(name, ("int32", "int64"), sizeOf=st.just("rest"), encoding=st.sampled_from(["packed32", "upacked32"])),
@@ -78,12 +85,11 @@ def _message_field(names: str, number: int) -> FieldStrategy:
 
     return st.one_of(
         field(INTEGERS, default=st.integers(-128, 127).map(str)),
-        field(("int16", "int32", "int64"), encoding=_ENCODINGS),
-        field(("bool", "uuid", "bytes", "records")),
+        field(ENCODABLE, encoding=_ENCODINGS),
+        field(MESSAGE_TYPES),
         field(("float64",), default=st.floats().map(str)),
         field(("string",), default=TEXTS),
         field(("string", "bytes"), **_NULLABLE),
-        field(("[]int32", "[]string", "[]bool", "[]uuid", "[]bytes", "[]float64")),
     )
 
 
