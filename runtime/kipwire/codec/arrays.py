@@ -6,7 +6,6 @@ The caller reads the count before an array; `size` is the first byte of a compac
 from __future__ import annotations
 
 from itertools import repeat
-from struct import Struct as Packer
 
 from kipwire.codec.wire import (
     BOOL_BYTE,
@@ -16,8 +15,12 @@ from kipwire.codec.wire import (
     as_list,
     encode_text,
     new,
+    pack_h,
+    pack_i,
     read_size,
     read_string_size,
+    unpack_h,
+    unpack_i,
     write_size,
     write_string_size,
 )
@@ -38,9 +41,6 @@ if TYPE_CHECKING:
 
     Unpack = Callable[[bytes, int], tuple[int, ...]]
     T = TypeVar("T", bound=Struct)
-
-pack_int16, unpack_int16 = Packer(">h").pack, Packer(">h").unpack_from
-pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
 MOST_MADE = 128
 """Instances made before any of them is read: it bounds the memory for a count that no bytes follow."""
@@ -106,7 +106,7 @@ def write_structs(cls: type[T], items: list[T], parts: list[bytes]) -> None:
     """Write an array of structs: their count, then the structs."""
     if type(items) is not list:
         items = as_list(items)
-    parts.append(pack_int32(len(items)))
+    parts.append(pack_i(len(items)))
     write_elements(cls, items, parts)
 
 
@@ -156,12 +156,12 @@ def read_bounded_structs(
 
 def read_blobs(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
     """Read `count` bytes objects, each after its length as int32: (they, position after them)."""
-    return _read_sized(data, pos, count, unpack_int32, 4)
+    return _read_sized(data, pos, count, unpack_i, 4)
 
 
 def read_texts(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
     """Read `count` strings, each after its length as int16: (they, position after them)."""
-    texts, pos = _read_sized(data, pos, count, unpack_int16, 2)
+    texts, pos = _read_sized(data, pos, count, unpack_h, 2)
     return [text.decode() for text in texts], pos
 
 
@@ -211,28 +211,28 @@ def _read_compact(
 def write_blobs(items: list[bytes], parts: list[bytes]) -> None:
     """Write an array of bytes: their count, then each after an int32 of its length."""
     items = as_list(items)
-    parts.append(pack_int32(len(items)))
+    parts.append(pack_i(len(items)))
     write_sized_blobs(items, parts)
 
 
 def write_sized_blobs(items: list[bytes], parts: list[bytes]) -> None:
     """Write bytes side by side, each after an int32 of its length."""
     for item in map(as_bytes, items):
-        parts.append(pack_int32(len(item)))
+        parts.append(pack_i(len(item)))
         parts.append(item)
 
 
 def write_texts(items: list[str], parts: list[bytes]) -> None:
     """Write an array of strings: their count, then each after an int16 of its length."""
     items = as_list(items)
-    parts.append(pack_int32(len(items)))
+    parts.append(pack_i(len(items)))
     write_sized_texts(items, parts)
 
 
 def write_sized_texts(items: list[str], parts: list[bytes]) -> None:
     """Write strings side by side, each after an int16 of its length."""
     for item in map(encode_text, items):
-        parts.append(pack_int16(len(item)))
+        parts.append(pack_h(len(item)))
         parts.append(item)
 
 

@@ -9,9 +9,10 @@ import struct
 from struct import Struct as Packer
 from typing import NamedTuple
 
+from kipwire.codec.wire import read_size, unpack_h
 from kipwire.message.frame_hints import foreign_protocol
 from kipwire.model.api_keys import PRODUCE_KEY
-from kipwire.model.errors import DecodeError, KipwireError
+from kipwire.model.errors import DecodeError, KipwireError, Malformed
 from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
@@ -192,10 +193,6 @@ def add_size(frame: bytes) -> bytes:
     return _SIZE.pack(len(frame)) + frame
 
 
-_INT16 = Packer(">h")
-_UVARINT_BITS = 35
-
-
 def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) -> bool:
     """True if a request has a response; also if the request cannot be read.
 
@@ -211,7 +208,7 @@ def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) ->
     try:
         header = registry.with_header("RequestHeader").message("RequestHeader", cls.HEADER_VERSION)
         return _acks(cls, frame, header.read(frame)[1]) != 0
-    except (DecodeError, struct.error, IndexError):
+    except (DecodeError, Malformed, struct.error, IndexError):
         return True
 
 
@@ -220,7 +217,7 @@ def _acks(cls: type[Message], frame: bytes, at: int) -> int | None:
     number: int
     for field in cls.FIELDS:
         if field.name == "acks":
-            (number,) = _INT16.unpack_from(frame, at)
+            (number,) = unpack_h(frame, at)
             return number
         if field.element != "string" or field.tag is not None:
             return None
@@ -230,13 +227,9 @@ def _acks(cls: type[Message], frame: bytes, at: int) -> int | None:
 
 def _end_of_string(frame: bytes, at: int, compact: bool) -> int:
     if not compact:
-        (size,) = _INT16.unpack_from(frame, at)
-        return at + _INT16.size + max(int(size), 0)
-    size = shift = 0
-    while shift < _UVARINT_BITS:
-        size |= (frame[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if frame[at - 1] < 0x80:
-            return at + max(size - 1, 0)
-    return len(frame)  # where nothing can be read
+        (size,) = unpack_h(frame, at)
+        return at + 2 + max(int(size), 0)
+    size, at = frame[at], at + 1
+    if size > 0x7F:
+        size, at = read_size(frame, at)
+    return at + max(size - 1, 0)

@@ -141,6 +141,16 @@ def test_produce_that_is_cut_short_waits_for_an_answer(size: int) -> None:
     assert event.is_answered
 
 
+@pytest.mark.parametrize("size", ["8200", "82808000"])
+def test_produce_whose_transaction_has_redundant_bytes_in_its_length_waits_for_an_answer(size: str) -> None:
+    frame = request(produce(9, 0, transactional_id="t"), 1)
+    assert frame.count(b"\x02t") == 1
+    (event,) = requests(server(frame.replace(b"\x02t", bytes.fromhex(size) + b"t")))
+    with pytest.raises(DecodeError):
+        assert event.body
+    assert event.is_answered
+
+
 def test_what_is_not_a_response_to_a_request_is_refused() -> None:
     connection = server(request(MetadataRequest(), 7))
     (event,) = requests(connection)
