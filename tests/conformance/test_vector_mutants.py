@@ -18,11 +18,12 @@ from kipgen.language.spec import MessageSpec
 from kipgen.language.types import Encoding
 from kipgen.reading.check import read_file
 from kipgen.resolve import headers
-from kipgen.resolve.wire import PLUS_ONE, WireField, WireMessage, WireStruct, resolve
+from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
 from kipgen.resources import kafka_spec, kafka_specs
 from kipwire.conformance.vectors import read_index, read_vectors
 from kipwire.console.conform.program import Program
 from kipwire.console.conform.questions import Claims, Verdict, evaluate, questions
+from kipwire.model.types import PLUS_ONE
 from tests.support.places import ROOT
 from tests.support.spec_package import write_package
 

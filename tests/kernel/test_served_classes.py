@@ -20,7 +20,7 @@ from kipwire.codec import checksums
 from kipwire.description.plan import Item, Plan, struct_plan
 from kipwire.model.abi import LEVEL, OLDEST
 from kipwire.model.structs import Role
-from kipwire.model.types import ENCODINGS, TYPES
+from kipwire.model.types import ENCODINGS, PREFIXES, TYPES
 from tests.support.level_checks import folder
 from tests.support.native_checks import LEFT_TO_PYTHON
 from tests.support.places import ROOT
@@ -152,7 +152,8 @@ def test_the_kernel_knows_every_prefix_that_specs_and_types_have() -> None:
     fields = [one for one in objects(schema) if {"size", "count", "checksum"} <= one.keys()]
     (properties,) = (one for one in fields if all(type(one[name]) is dict for name in ("size", "count", "checksum")))
     words = {*properties["size"]["enum"], *properties["count"]["enum"], *(row.prefix for row in TYPES.values())}
-    assert set(KERNEL.PREFIXES) == words | {"uvarint_plus_one"}  # flexible versions have it instead (KIP-482)
+    assert words | {"uvarint_plus_one"} == PREFIXES.keys() | {"", "rest"}  # flexible versions have it (KIP-482)
+    assert KERNEL.PREFIXES.keys() == PREFIXES.keys() | {"", "rest"}
     assert set(properties["checksum"]["properties"]["algorithm"]["enum"]) == {"crc32", "crc32c"}
     assert callable(checksums.crc32c), "the kernel has both, in checksums.pxd"
 

@@ -20,25 +20,13 @@ from kipgen.language.layout_properties import REST
 from kipgen.language.spec import Default, FieldSpec
 from kipgen.python.steps import fixed_code
 from kipgen.reading.enum_spec import enum_of
-from kipgen.resolve.wire import PLUS_ONE, Presence, WireField
+from kipgen.resolve.wire import Presence, WireField
 from kipwire.description.json_codec import float_to_json, uuid_to_json
-from kipwire.model.types import TYPES
+from kipwire.model.types import MAX_STRING, PLUS_ONE, PREFIXES, TYPES
 
 Data = dict[str, Any]
 """An object of JSON."""
 
-LONGEST_TEXT = 32767
-"""Bytes: the limit of a string in Kafka's writers and readers, whatever its length could say."""
-
-_PREFIXES: dict[str, Data] = {
-    "int16": {"form": "int16", "plus": 0, "null": -1},
-    "int32": {"form": "int32", "plus": 0, "null": -1},
-    "varint": {"form": "zigzag_varint", "bits": 32, "plus": 0, "null": -1},
-    # 31 bits: lengths, counts and tags go up to 2**31 - 1, since Kafka keeps them in a signed int32.
-    "uvarint": {"form": "unsigned_varint", "bits": 31, "plus": 0},
-    PLUS_ONE: {"form": "unsigned_varint", "bits": 31, "plus": 1, "null": 0},
-}
-"""The prefixes of the language. `null` is the number on the wire that is written in place of a value that is null."""
 _VARINTS = {"packed": "zigzag_varint", "upacked": "unsigned_varint"}
 _KINDS = {"text": "string", "blob": "bytes"}
 
@@ -162,11 +150,14 @@ def _length(item: WireField, prefix: str | None, spec_names: dict[str, str], aft
 
 
 def _prefix(type_: str, prefix: str | None, counts: str, *, may_be_null: bool) -> Data:
-    data = {**_PREFIXES[prefix or ""], "counts": counts}
-    if not may_be_null:
-        data.pop("null", None)
+    row = PREFIXES[prefix or ""]
+    data: Data = {"form": row.name} if row.form == "fixed" else {"form": row.form, "bits": row.bits}
+    data["plus"] = row.plus
+    if may_be_null and row.null is not None:
+        data["null"] = row.null
+    data["counts"] = counts
     if type_ == "string" and prefix == PLUS_ONE:
-        data["most"] = LONGEST_TEXT
+        data["most"] = MAX_STRING
     return data
 
 

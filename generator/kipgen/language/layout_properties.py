@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, get_type_hints
 
 from kipgen.language.types import FieldType
+from kipwire.model.types import PLUS_ONE, PREFIXES
 
-PREFIX_TYPES = ("int16", "int32", "varint", "uvarint")
+PREFIX_TYPES = tuple(name for name in PREFIXES if name != PLUS_ONE)
 """The types of a prefix: the size of a value in bytes, or the count of its elements. `varint` is a zigzag one."""
 REST = "rest"
 """Instead of a prefix: the value goes on to the end of its struct."""

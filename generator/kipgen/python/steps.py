@@ -24,8 +24,8 @@ from struct import calcsize
 from typing import Literal
 
 from kipgen.language.layout_properties import PREFIX_TYPES, REST
-from kipgen.resolve.wire import PLUS_ONE, WireField
-from kipwire.model.types import TYPES
+from kipgen.resolve.wire import WireField
+from kipwire.model.types import PLUS_ONE, TYPES
 
 Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"

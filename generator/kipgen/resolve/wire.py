@@ -31,10 +31,7 @@ from kipgen.language.layout_properties import REST, VERSION, BitsSpec
 from kipgen.language.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipwire.model.structs import Field, Role
-from kipwire.model.types import TYPES
-
-PLUS_ONE = "uvarint_plus_one"
-"""The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""
+from kipwire.model.types import PLUS_ONE, TYPES
 
 _ARGUMENTS = {
     one.name: one.default for one in inspect.signature(Field).parameters.values() if one.kind is one.KEYWORD_ONLY

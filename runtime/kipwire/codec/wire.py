@@ -13,6 +13,7 @@ from struct import error as StructError  # noqa: N812
 from struct import iter_unpack
 
 from kipwire.model.errors import Malformed
+from kipwire.model.types import MAX_STRING
 
 __all__ = [
     "BOOL_BYTE", "FALSE_TRUE", "ONE_BYTE", "PACK_FLOAT64", "PACK_INT8", "PACK_INT16", "PACK_INT32", "PACK_INT64",
@@ -47,8 +48,6 @@ else:
 encode_text = str.encode
 """UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
 
-MAX_STRING = 32767
-"""Bytes that a string may have, in classic and in compact form alike."""
 MAX_LENGTH = 2**31 - 2
 """The most bytes or elements that a compact length can declare."""
 MAX_TAG = 2**31 - 1

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from kipwire.codec.wire import MAX_STRING, write_varint
+from kipwire.codec.wire import write_varint
 from kipwire.conformance.vectors import Kind, Level
 from kipwire.conformance.writing import prefix, scalar, tagged_field
 from kipwire.description.trace import Element
-from kipwire.model.types import ENCODINGS
+from kipwire.model.types import ENCODINGS, MAX_STRING, PLUS_ONE
 
 SIX_BYTES = bytes.fromhex("808080808001")
 """A varint of six bytes, of which a length has at most five."""
@@ -95,7 +95,7 @@ def of_field(sample: Sample, own: Sequence[Element], path: str, *, nullable: boo
 def _of_length(sample: Sample, one: Element, end: int, *, nullable: bool) -> Iterator[Damage]:
     """Yield the damages of a length; the null among them leaves out the value, which goes on to `end`."""
     what = "count" if one.role == "count" else "size" if one.role == "size" else "length"
-    compact = one.prefix in ("uvarint_plus_one", "uvarint")
+    compact = one.prefix in (PLUS_ONE, "uvarint")
     if one.value is not None and not nullable and one.prefix != "uvarint":
         null = sample.splice(one.start, end, prefix(one.prefix, -1))
         why = f"the field must not be null in this version; {_HARMLESS}"
@@ -253,7 +253,7 @@ def tag_section_at(sample: Sample, path: str) -> TagSection | None:
 
 def too_long_text(sample: Sample, length: Element, content_end: int) -> Damage | None:
     """Write a compact string of a byte more than a string may have; None where the length cannot say it."""
-    if length.prefix != "uvarint_plus_one":
+    if length.prefix != PLUS_ONE:
         return None
     text = b"a" * (MAX_STRING + 1)
     changed = sample.splice(length.start, content_end, write_varint(len(text) + 1) + text)

@@ -12,12 +12,11 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kipwire.codec.wire import MAX_STRING
 from kipwire.conformance.batches import batch_for
 from kipwire.description.plan import Item
 from kipwire.description.values import field_range
 from kipwire.model.structs import Field, Root, Struct
-from kipwire.model.types import KINDS
+from kipwire.model.types import KINDS, MAX_STRING
 
 LONG = 128
 """Bytes or elements of a long value: a compact length takes a second byte from 127 on."""

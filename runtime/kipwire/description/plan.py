@@ -55,11 +55,11 @@ from functools import cached_property
 
 from kipwire.model.lazy import get_or_set
 from kipwire.model.structs import Field, Struct
-from kipwire.model.types import TYPES
+from kipwire.model.types import PLUS_ONE, PREFIXES, TYPES
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
-PREFIX_WIDTHS = {type_: TYPES[type_].width for type_ in ("int16", "int32")}
+PREFIX_WIDTHS = {row.name: row.width for row in PREFIXES.values() if row.width}
 """Bytes of those prefixes that do not vary."""
 
 
@@ -125,13 +125,13 @@ class Item:
         """
         if self.field.prefix or not self.array:
             return self.field.prefix or self.element_prefix
-        return "uvarint_plus_one" if self.compact else "int32"
+        return PLUS_ONE if self.compact else "int32"
 
     @cached_property
     def element_prefix(self) -> str:
         """Prefix of one element of an array."""
         prefix = TYPES[self.kind].prefix if self.kind in TYPES else ""
-        return "uvarint_plus_one" if prefix and self.compact else prefix
+        return PLUS_ONE if prefix and self.compact else prefix
 
     @cached_property
     def element_width(self) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from kipwire.codec import checksums, wire
+from kipwire.codec import checksums
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
 from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
 from kipwire.description.trace_numbers import NumberTracer
 from kipwire.model.errors import abbreviate, path_text
 from kipwire.model.structs import Field, Root
+from kipwire.model.types import MAX_STRING, PLUS_ONE
 from kipwire.tools.text import only_left
 
 Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"]
@@ -56,7 +57,7 @@ class Element(NamedTuple):  # importing dataclasses would delay every error
             what = (
                 "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
             )
-            return f"compact {what}" if prefix == "uvarint_plus_one" else f"{what} {prefix}"
+            return f"compact {what}" if prefix == PLUS_ONE else f"{what} {prefix}"
         if field.bit is not None:
             return f"bit {field.bit}" if field.bits is None else f"bits {field.bit}-{field.bit + field.bits - 1}"
         if self.role == "marker":
@@ -312,8 +313,8 @@ class Tracer(NumberTracer):
                 self.emit("length", start, pos, size, item.field, prefix)
                 if size is None:
                     return None, pos
-                if element == "string" and prefix == "uvarint_plus_one" and size > wire.MAX_STRING:
-                    self.fail(start, f"string of {size} bytes; the limit is {wire.MAX_STRING}")
+                if element == "string" and prefix == PLUS_ONE and size > MAX_STRING:
+                    self.fail(start, f"string of {size} bytes; the limit is {MAX_STRING}")
                 start, pos = pos, self.need(pos, size)
             raw = self.data[start:pos]
             value = self.text(raw, start) if item.kind == "string" else raw

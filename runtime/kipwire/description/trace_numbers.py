@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from kipwire.model.errors import DecodeError, path_text
 from kipwire.model.structs import Root
-from kipwire.model.types import ENCODINGS, TYPES
+from kipwire.model.types import ENCODINGS, PREFIXES, TYPES
 from kipwire.tools.text import only_left
 
 FIXED = {
@@ -89,14 +89,14 @@ class NumberTracer:
         `bit` names the one that has said already that there is a value.
         """
         start = pos
-        if prefix in FIXED:
+        row = PREFIXES[prefix]
+        if row.width:
             length, pos = self.scalar(prefix, pos)
-        elif prefix == "varint":
-            length, pos = self.varint(pos, 32, f"length of the {what}")
-            length = length >> 1 ^ -(length & 1)
         else:
-            length, pos = self.varint(pos, 31, f"length of the {what}")
-            length -= prefix == "uvarint_plus_one"
+            length, pos = self.varint(pos, row.bits, f"length of the {what}")
+            if row.form == "zigzag_varint":
+                length = length >> 1 ^ -(length & 1)
+            length -= row.plus
         if length == -1 and bit:
             self.fail(start, f"null, but {bit} says that there is a value")
         if length == -1 and nullable:

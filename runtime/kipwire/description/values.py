@@ -22,7 +22,7 @@ from kipwire.description.fields import Visitor, fault, fault_of_null
 from kipwire.description.plan import PREFIX_WIDTHS, Item, Plan, struct_plan
 from kipwire.model.errors import EncodeError, Malformed, abbreviate, path_text
 from kipwire.model.structs import Field, Root, Struct
-from kipwire.model.types import ENCODINGS, KINDS, TYPES
+from kipwire.model.types import ENCODINGS, KINDS, MAX_STRING, TYPES
 
 MISSING = "the attribute is missing"
 """Reason against a struct from which an attribute was deleted."""
@@ -208,8 +208,8 @@ class Checker(Visitor):
 
     def string(self, value: object) -> None:
         size = len(self.text(value))
-        if size > wire.MAX_STRING:
-            self.fail(f"string of {size} bytes; the limit is {wire.MAX_STRING}")
+        if size > MAX_STRING:
+            self.fail(f"string of {size} bytes; the limit is {MAX_STRING}")
 
     def text(self, value: object) -> bytes:
         """Encode a text as UTF-8."""

@@ -11,6 +11,7 @@ from kipwire import model
 from kipwire.model.lazy import DEFAULT as DEFAULT
 from kipwire.model.lazy import LazyStruct as LazyStruct
 from kipwire.model.lazy import UnknownTaggedFields, get_or_set
+from kipwire.model.types import KINDS, SIZED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Field:
         """True if lengths and counts are unsigned varints of n + 1 (KIP-482), as in flexible structs by default."""
         if self._compact is not None:
             return self._compact
-        is_sized = self.array or self.element in ("string", "bytes", "records")
+        is_sized = self.array or self.element in SIZED
         return is_sized and self.owner is not None and self.owner.FLEXIBLE
 
     @property
@@ -235,7 +236,7 @@ class Field:
             return value is None and self.default is None
         if self.array:
             return isinstance(value, (list, tuple)) and len(value) == 0
-        if self.element in ("bytes", "records"):
+        if KINDS.get(self.element) == "blob":
             return isinstance(value, (bytes, bytearray, memoryview)) and len(value) == 0
         return bool(value == self.default_value())
 

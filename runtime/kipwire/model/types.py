@@ -85,6 +85,55 @@ TYPES = {
 }  # fmt: skip
 """All primitive types, by name."""
 
+SIZED = frozenset(row.name for row in TYPES.values() if row.prefix)
+"""The types whose values have a length before them."""
+MAX_STRING = 32767
+"""Bytes that a string may have, whatever its length could say: the limit of Kafka's writers and readers."""
+
+
+class Prefix:
+    """A number before a value that says how many bytes or elements it has; there is one object for each."""
+
+    __slots__ = ("bits", "form", "name", "null", "plus", "width")
+
+    def __init__(
+        self,
+        name: str,
+        form: Literal["fixed", "zigzag_varint", "unsigned_varint"],
+        bits: int,
+        plus: int,
+        null: int | None,
+    ) -> None:
+        self.name = name
+        """Name of the prefix: in specs, unless only flexible versions have it."""
+        self.form: Literal["fixed", "zigzag_varint", "unsigned_varint"] = form
+        self.bits = bits
+        """Bits of the number; a longer varint is an error."""
+        self.plus = plus
+        """Difference of the number to the bytes or elements that it counts."""
+        self.null = null
+        """The number in place of a value that is null; None if no number says so."""
+        self.width = bits // 8 if form == "fixed" else 0
+        """Bytes of the number; 0 where they vary."""
+
+
+PLUS_ONE = "uvarint_plus_one"
+"""Name of the prefix of flexible versions (KIP-482), which no spec names."""
+
+PREFIXES = {
+    row.name: row
+    for row in (
+        # 31 bits: lengths, counts and tags go up to 2**31 - 1, since Kafka keeps them in a signed int32.
+        #      name       form               bits plus null
+        Prefix("int16",   "fixed",           16,  0,   -1),
+        Prefix("int32",   "fixed",           32,  0,   -1),
+        Prefix("varint",  "zigzag_varint",   32,  0,   -1),
+        Prefix("uvarint", "unsigned_varint", 31,  0,   None),
+        Prefix(PLUS_ONE,  "unsigned_varint", 31,  1,   0),
+    )
+}  # fmt: skip
+"""All prefixes, by name. The type of a value has one (`Type.prefix`), or a spec names another for it."""
+
 KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPES.values()}
 """Kind of the values of a type, by its name; other names are names of structs."""
 

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from kipwire.codec.wire import MAX_STRING, MAX_TAG
+from kipwire.codec.wire import MAX_TAG
 from kipwire.description.fields import meet_conditions
 from kipwire.description.values import field_range
 from kipwire.message.messages import Message
 from kipwire.model.structs import Struct
-from kipwire.model.types import KINDS
+from kipwire.model.types import KINDS, MAX_STRING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
