@@ -1,7 +1,7 @@
 """`Message`, the class under every generated message: the outermost struct, which reads and writes itself.
 
 Reading and writing are generated code, or the kernel's, and neither explains an error. So each method here tries first,
-and only after a failure goes through the same bytes or values again: by `description.walk` for bytes, by
+and only after a failure goes through the same bytes or values again: by `description.trace` for bytes, by
 `description.values` for values. These raise the error with its path. If they find nothing wrong, that is a defect of
 the one or the other, and is raised as such; only a value that another thread changed in between may be right by then.
 So there is one text for each error, whatever engine was in use.

@@ -47,9 +47,8 @@ All bytes are checked as strictly as by `decode`. See docs/projection.md.
 #   (`test_each_array_on_the_way_gives_a_list`, `test_a_null_array_on_the_way_gives_none`). `replace` takes the same
 #   shape, and lengths must agree: it changes values, never the number of elements.
 # * Bytes that were not chosen are copied, and only what encoding would drop is dropped: a tagged field that was spelt
-#   out
-#   at its default (`test_a_default_that_was_spelt_out_is_dropped_as_by_encoding`). Lengths and counts around a new
-#   value are written anew, since they may need more bytes.
+#   out at its default (`test_a_default_that_was_spelt_out_is_dropped_as_by_encoding`). Lengths and counts around a
+#   new value are written anew, since they may need more bytes.
 # * A projection does not change after it is made, and keeps nothing of a message, so threads share it.
 #
 # Around this, `versions.VersionedProjection` has one projection for each version that it has met, and None for a field
