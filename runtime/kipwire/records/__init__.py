@@ -59,7 +59,6 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # message.
 
 from kipwire.records.bounds import Bounds
-from kipwire.records.changing import change_records
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.control import ControlRecord, control_record, read_committed
 from kipwire.records.converting import Converted, Loss, down_convert, up_convert
@@ -68,6 +67,7 @@ from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch
 from kipwire.records.reading import read_batches
+from kipwire.records.rebuilding import change_records
 from kipwire.records.record_batches import write_batch
 from kipwire.records.segments import read_segment
 
