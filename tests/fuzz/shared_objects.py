@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from kipwire import Message, Struct
 from kipwire.records import Record, RecordBatch, write_message_set
-from kipwire.records.reading import teach
+from kipwire.records.reading import register_batches
 from tests.support import batch_checks, native_checks, projection_checks
 
 BATCHES = 12
@@ -48,7 +48,7 @@ class SharedBatches:
     records: list[Record] = field(default_factory=new_records)
 
     def __post_init__(self) -> None:
-        teach(self.kernel)
+        register_batches(self.kernel)
         for name in ("read_batches", "records_of_batch"):
             self.kernel.replacement(name, batch_checks.PYTHON[name])
         self.kernel.replacement("write_batch", _give_up)

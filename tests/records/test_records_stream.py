@@ -13,7 +13,7 @@ from kipwire.records import Bounds, Record, RecordBatch, stream, write_batch
 from kipwire.records.accounting import Damage, Tail
 from kipwire.records.offsets import Misplaced
 from kipwire.records.segments import read_part
-from kipwire.records.stream import Ahead, read_stream
+from kipwire.records.stream import StreamBuffer, read_stream
 from tests.support.damaged_logs import damage, written_log
 from tests.support.places import DATA
 
@@ -35,7 +35,7 @@ class Pipe:
 
 
 def of_stream(data: bytes, chance: Random, **options: Any) -> list[Item]:
-    return list(read_stream(Ahead(Pipe(data, chance).read), "x", **options))
+    return list(read_stream(StreamBuffer(Pipe(data, chance).read), "x", **options))
 
 
 def of_file(data: bytes, *, grows: bool = True, bounds: Bounds | None = None) -> list[Item]:
@@ -92,7 +92,7 @@ def test_batches_are_given_before_those_after_them_are_there() -> None:
         given.append(parts.pop(0) if parts else b"")
         return given[-1]
 
-    found = read_stream(Ahead(read), "x")
+    found = read_stream(StreamBuffer(read), "x")
     for number in range(1, 4):
         assert isinstance(next(found), RecordBatch)
         assert len(given) == number
@@ -103,7 +103,7 @@ def test_whole_batches_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     several = batches(50, 100_000)
     several[20] = several[20][:-1] + b"\1"  # a wrong checksum, in a batch that ends where it says
     pipe = Pipe(b"".join(several), Random(1))
-    ahead = Ahead(pipe.read)
+    ahead = StreamBuffer(pipe.read)
     largest, kinds = 0, []
     for item in read_stream(ahead, "x"):
         largest = max(largest, ahead.held)

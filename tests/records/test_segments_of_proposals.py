@@ -22,7 +22,7 @@ from kipwire.records import Bounds, Record, RecordBatch, read_batches, read_segm
 from kipwire.records.accounting import Damage, Tail, batch_heads
 from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets
 from kipwire.records.segments import read_part
-from kipwire.records.stream import Ahead, read_stream
+from kipwire.records.stream import StreamBuffer, read_stream
 
 FORMATS: tuple[Any, ...] = ("kip-82", "kip-98 draft")
 CODECS: tuple[Any, ...] = ("none", "gzip", "lz4")
@@ -81,7 +81,7 @@ def parts_of(items: list[Any]) -> list[object]:
 
 
 def through_a_pipe(data: bytes, magic_2: Any, **options: Any) -> list[Any]:
-    return list(read_stream(Ahead(io.BytesIO(data).read), "x", magic_2=magic_2, **options))
+    return list(read_stream(StreamBuffer(io.BytesIO(data).read), "x", magic_2=magic_2, **options))
 
 
 @pytest.mark.parametrize("magic_2", FORMATS)

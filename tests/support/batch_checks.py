@@ -12,7 +12,7 @@ from kipwire import KipwireError
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, RecordBatch, read_batches, write_batch
 from kipwire.records.compression import COMPRESSIONS
-from kipwire.records.reading import teach
+from kipwire.records.reading import register_batches
 from tests.support.native_checks import ODD, content, content_of, without_kernel
 
 PYTHON: dict[str, Callable[..., Any]] = {
@@ -30,7 +30,7 @@ _OF_PRODUCER = ("partition_leader_epoch", "producer_id", "producer_epoch", "base
 
 def check_read(kernel: ModuleType, data: bytes, **options: Any) -> int:
     """Check that kernel and Python read the same batches, up to the same error. Return the number with records."""
-    teach(kernel)
+    register_batches(kernel)
     read = kernel.replacement("read_batches", PYTHON["read_batches"])
     records = kernel.replacement("records_of_batch", PYTHON["records_of_batch"])
     with without_kernel():
@@ -56,7 +56,7 @@ def _read(
 
 def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, Any]) -> bytes | None:
     """Check that kernel and Python write the same batch, or raise the same error. Return the batch."""
-    teach(kernel)
+    register_batches(kernel)
     write = kernel.replacement("write_batch", PYTHON["write_batch"])
     before = content_of(records)
     with without_kernel():

@@ -24,7 +24,7 @@ from kipwire.console.dump import reading
 from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch
 from kipwire.records.accounting import Tail
 from kipwire.records.heads import LAST_OFFSET_DELTA, MAGIC
-from kipwire.records.stream import Ahead
+from kipwire.records.stream import StreamBuffer
 
 HEAD = 61
 SEGMENTS, BATCHES, RECORDS = 2, 3, 3
@@ -162,7 +162,7 @@ def _dumped(folder: Path, bounds: Bounds | None = None) -> Told:
 
 def _piped(folder: Path, bounds: Bounds | None = None) -> Told:
     data = b"".join(path.read_bytes() for path in sorted((folder / "t-0").glob("*.log")))
-    return _items(list(reading.read_input(Ahead(io.BytesIO(data).read), grows=True, bounds=bounds)), bounds)
+    return _items(list(reading.read_input(StreamBuffer(io.BytesIO(data).read), grows=True, bounds=bounds)), bounds)
 
 
 def _items(items: list[Any], bounds: Bounds | None) -> Told:

@@ -409,7 +409,7 @@ def _items(
             presences |= {bit.presence.value: bit.presence for bit in inner if bit.presence}
             item = replace(item, role="bits", inner=tuple(inner))
         elif spec.is_layout:
-            item = _as_written(spec, field, item, presences)
+            item = _with_layout_properties(spec, field, item, presences)
         before.add(item.attribute)
         yield item
 
@@ -435,7 +435,9 @@ def _bit(integer: WireField, bit: BitsSpec, owner: FieldSpec | None, by_name: di
     return replace(field, role="presence", presence=presence)
 
 
-def _as_written(spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]) -> WireField:
+def _with_layout_properties(
+    spec: MessageSpec, field: FieldSpec, item: WireField, presences: dict[str, Presence]
+) -> WireField:
     """Apply the properties that only fields of record formats have."""
     layout = field.layout
     key = None

@@ -50,7 +50,7 @@ MOST_MADE = 128
 
 
 def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
-    """Read the struct at a position: (it, position after it)."""
+    """Read the struct at a position; return it and the position after it."""
     item = new(cls)
     return item, item._read(data, pos)
 
@@ -63,7 +63,7 @@ def write_struct(cls: type[Struct], item: Struct, parts: list[bytes]) -> None:
 
 
 def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """Read `count` structs side by side: (they, position after them)."""
+    """Read `count` structs in a row; return them and the position after the last."""
     if count < 0:
         raise Malformed
     items: list[T] = []
@@ -78,7 +78,7 @@ def read_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tuple[list[T], int]:
-    """Read the structs after a compact count: (they, position after them)."""
+    """Read the structs after a compact count; return them and the position after the last."""
     if size > 127 or not size:
         size, pos = read_size(data, pos)
     elif size == 2:  # one topic or one coordinator is what most messages are about
@@ -131,7 +131,7 @@ def section(cls: type[Struct], items: list[Any]) -> bytes:
 
 
 def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
-    """Read the struct at a position, which ends before the bound: (it, position after it)."""
+    """Read the struct at a position, which ends before the bound; return it and the position after it."""
     item = new(cls)
     return item, item._read(data, pos, bound)
 
@@ -139,7 +139,7 @@ def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tupl
 def read_bounded_structs(
     cls: type[T], data: bytes, pos: int, bound: int, count: int | None = None
 ) -> tuple[list[T], int]:
-    """Read `count` structs side by side, or all before the bound: (they, position after them)."""
+    """Read `count` structs in a row, or all before the bound; return them and the position after the last."""
     items: list[T] = []
     read = cls._read
     while pos < bound and len(items) != count:
@@ -155,12 +155,12 @@ def read_bounded_structs(
 
 
 def read_blobs(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
-    """Read `count` bytes objects, each after its length as int32: (they, position after them)."""
+    """Read `count` bytes objects, each after its length as int32; return them and the position after the last."""
     return _read_sized(data, pos, count, unpack_i, 4)
 
 
 def read_texts(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
-    """Read `count` strings, each after its length as int16: (they, position after them)."""
+    """Read `count` strings, each after its length as int16; return them and the position after the last."""
     texts, pos = _read_sized(data, pos, count, unpack_h, 2)
     return [text.decode() for text in texts], pos
 
@@ -181,12 +181,12 @@ def _read_sized(data: bytes, pos: int, count: int, unpack: Unpack, width: int) -
 
 
 def read_compact_blobs(data: bytes, pos: int, size: int) -> tuple[list[bytes], int]:
-    """Read the bytes objects after a compact count: (they, position after them)."""
+    """Read the bytes objects after a compact count; return them and the position after the last."""
     return _read_compact(data, pos, size, read_size)
 
 
 def read_compact_texts(data: bytes, pos: int, size: int) -> tuple[list[str], int]:
-    """Read the strings after a compact count: (they, position after them)."""
+    """Read the strings after a compact count; return them and the position after the last."""
     texts, pos = _read_compact(data, pos, size, read_string_size)
     return [text.decode() for text in texts], pos
 
@@ -259,7 +259,7 @@ def _write_compact(items: list[bytes], parts: list[bytes], write_long: Callable[
 
 
 def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
-    """Read `count` flags: (they, position after them)."""
+    """Read `count` flags; return them and the position after the last."""
     if count < 0:
         raise Malformed
     end = pos + count

@@ -29,7 +29,7 @@ def uuid_from(data: bytes) -> uuid.UUID:
 
 
 def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[uuid.UUID], int]:
-    """Read `count` uuids: (they, position after them)."""
+    """Read `count` uuids; return them and the position after the last."""
     end = pos + count * 16
     if not pos <= end <= len(data):
         raise Malformed

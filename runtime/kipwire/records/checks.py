@@ -71,7 +71,7 @@ def wrong_checksum(given: int, right: int) -> str:
 
 
 def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
-    """Decode the batch that the bytes are, as its generated class; check its checksum only if asked to.
+    """Decode a batch as its generated class, which must take all of the bytes; check its checksum only if asked to.
 
     Raises:
         DecodeError: the bytes are not one batch of that format; its path and its offset are within them.

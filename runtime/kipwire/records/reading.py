@@ -247,8 +247,8 @@ def draft(magic_2: MagicTwo) -> Any:
     return import_module(_DRAFTS[magic_2])
 
 
-def teach(kernel: ModuleType) -> None:
-    """Show the kernel what it makes batches of and from."""
+def register_batches(kernel: ModuleType) -> None:
+    """Give the kernel the class of batches, and the functions that it falls back on."""
     kernel.init_batches(
         RecordBatch,
         codecs=COMPRESSIONS,
@@ -262,6 +262,6 @@ def teach(kernel: ModuleType) -> None:
 
 
 if native.kernel is not None:
-    teach(native.kernel)
+    register_batches(native.kernel)
     _records: Any = RecordBatch.records  # the property
     setattr(RecordBatch, "records", property(native.from_kernel("records_of_batch")(_records.fget)))  # noqa: B010

@@ -62,10 +62,10 @@ Source = tuple[bytes, Location, Limits]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """Decode the batch that the bytes are, from the first to the last.
+    """Decode a batch, which must take all of the bytes.
 
     Raises:
-        DecodeError: they are none.
+        DecodeError: the bytes are not exactly one batch.
     """
     if native.kernel is not None:
         found: RecordBatch | None = native.kernel.read_batch(data, location, limits, check_crcs)

@@ -19,10 +19,10 @@ from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, he
 
 
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
-    """Decode the records that the bytes are, their offsets and timestamps counted from these.
+    """Decode records, which must take all of the bytes; their offsets and timestamps count from these.
 
     Raises:
-        DecodeError: they are not records; it names Records v2, with path and offset in these bytes.
+        DecodeError: the bytes are not exactly records; it names Records v2, with path and offset in these bytes.
     """
     if native.kernel is not None:
         found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)

@@ -30,7 +30,7 @@ _ENDLESS = 2**62
 _CHUNK, _LARGEST_READ = 1 << 16, 1 << 20
 
 
-class Ahead:
+class StreamBuffer:
     """The bytes of a stream from some position on; those before it are forgotten."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
@@ -70,7 +70,7 @@ class Ahead:
 
 
 def read_stream(
-    ahead: Ahead, name: str, *, grows: bool = True, bounds: Bounds | None = None, magic_2: MagicTwo = "kafka"
+    ahead: StreamBuffer, name: str, *, grows: bool = True, bounds: Bounds | None = None, magic_2: MagicTwo = "kafka"
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
 
@@ -133,7 +133,7 @@ def read_stream(
     yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds, magic_2=magic_2)
 
 
-def _find_end(ahead: Ahead, position: int, formats: tuple[Format, ...]) -> int | None:
+def _find_end(ahead: StreamBuffer, position: int, formats: tuple[Format, ...]) -> int | None:
     """Find the end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
     head = head_of(ahead.take(position, RECORDS), position, formats)
     if head is None or head.size > MAX_BATCH_SIZE:
@@ -146,7 +146,7 @@ def _find_end(ahead: Ahead, position: int, formats: tuple[Format, ...]) -> int |
 
 
 def _rest(
-    ahead: Ahead,
+    ahead: StreamBuffer,
     cursor: Cursor,
     name: str,
     offsets: Offsets,
@@ -169,7 +169,7 @@ def _rest(
             kept.write(chunk)
         end = position + kept.tell()
         yield from read_part(
-            cast("BinaryIO", _Moved(kept, position)),
+            cast("BinaryIO", _FileFromOffset(kept, position)),
             name,
             start=position,
             grows=grows and not more,
@@ -182,7 +182,7 @@ def _rest(
         yield Damage(end, end + 1, error_at((cursor.number, end, name), 2, "", 0, reason), False)
 
 
-class _Moved:
+class _FileFromOffset:
     """A file whose first byte has another position than 0."""
 
     def __init__(self, file: IO[bytes], start: int) -> None:

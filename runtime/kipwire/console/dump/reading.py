@@ -15,7 +15,7 @@ from kipwire.records.names import segment_after, snapshot_end_of
 from kipwire.records.offsets import Misplaced
 from kipwire.records.reading import MagicTwo
 from kipwire.records.segments import offsets_of_file, read_part
-from kipwire.records.stream import Ahead, read_stream
+from kipwire.records.stream import StreamBuffer, read_stream
 from kipwire.tools.times import NONE, is_plausible, now
 
 _NAME = ""
@@ -57,7 +57,7 @@ def read_file(
 
 
 def read_input(
-    ahead: Ahead, *, grows: bool, bounds: Bounds | None, magic_2: MagicTwo = "kafka"
+    ahead: StreamBuffer, *, grows: bool, bounds: Bounds | None, magic_2: MagicTwo = "kafka"
 ) -> Iterator[RecordBatch | Damage | Tail]:
     """Read the same of a stream, from its first byte on.
 

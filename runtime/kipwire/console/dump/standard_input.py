@@ -15,7 +15,7 @@ from kipwire.records.accounting import head_of
 from kipwire.records.control import control_type
 from kipwire.records.heads import RECORDS
 from kipwire.records.internal_topics import METADATA
-from kipwire.records.stream import Ahead
+from kipwire.records.stream import StreamBuffer
 from kipwire.traffic.any_capture import Capture
 from kipwire.traffic.captures import INDEX
 from kipwire.traffic.packet_files import is_packets
@@ -30,7 +30,7 @@ class LogStream(NamedTuple):
     """A log that comes through standard input."""
 
     file: LogFile
-    ahead: Ahead
+    ahead: StreamBuffer
     grows: bool
     """False for a snapshot, which is complete."""
 
@@ -59,7 +59,7 @@ def open_standard_input(before_waiting: Callable[[], None], decode_as: str | Non
     is_snapshot = _begins_as_a_snapshot(stream)
     internal = decode_as or (METADATA if is_snapshot else None)
     file = LogFile(STANDARD_INPUT, None, None, None, None, None if internal == RAW else internal)
-    return LogStream(file, Ahead(stream.read_some), not is_snapshot)
+    return LogStream(file, StreamBuffer(stream.read_some), not is_snapshot)
 
 
 def _unknown(head: bytes) -> str:

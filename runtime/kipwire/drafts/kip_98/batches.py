@@ -23,7 +23,7 @@ _format = MAGIC_2["kip-98 draft"]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """Decode the set that the bytes are, from the first to the last; decompress and decode its messages at once.
+    """Decode a set, which must take all of the bytes; decompress and decode its messages at once.
 
     Raises:
         DecodeError: they are not a set, or one with control messages and others.

@@ -133,7 +133,7 @@ def whole_set(data: Buffer, position: int) -> tuple[SetHead, memoryview]:
 
 
 def read(data: bytes, *, check_crcs: bool, limits: Limits) -> Decoded:
-    """Decode the set that the bytes are, from the first to the last.
+    """Decode a set, which must take all of the bytes.
 
     Raises:
         DecodeError: they are not a set; path and offset are within the bytes.
