@@ -51,6 +51,13 @@ class ClientConnection:
         self._next_id = 0
 
     @property
+    def state(self) -> str:
+        """Name of the state of the connection; `CLIENT_STATES` in `connection.states` explains each."""
+        if None in self._expected:
+            return "tokens first" if self._ids else "tokens"
+        return "responses" if self._ids else "idle"
+
+    @property
     def expected(self) -> tuple[Expected, ...]:
         """The requests whose responses have not come yet, in their order."""
         return tuple(one for one in self._expected if one is not None)

@@ -81,6 +81,13 @@ class ServerConnection:
         self._takes_tokens = False
 
     @property
+    def state(self) -> str:
+        """Name of the state of the connection; `SERVER_STATES` in `connection.states` explains each."""
+        if self._takes_tokens:
+            return "tokens, open" if self._waiting else "tokens"
+        return "open" if self._waiting else "idle"
+
+    @property
     def open_requests(self) -> tuple[Request, ...]:
         """The requests whose responses have not been given yet, in their order."""
         return tuple(one.request for one in self._waiting.values())

@@ -1,8 +1,8 @@
 """The states of a connection, as a table: what each call and each frame of the peer does in each of them.
 
-The head of the package has the theory. No connection looks its state up here: its queue and its flag say the same, at
-less cost. tests/runtime/connection/test_states.py drives real connections through every row, and
-`python -m docs.site.connection_states` draws docs/connection-states.svg.
+The head of the package has the theory. `state` of a connection is one of these, and follows from its queue and its
+flag; no connection looks up here what to do. tests/runtime/connection/test_states.py drives real connections through
+every row, and `python -m docs.site.connection_states` draws docs/connection-states.svg.
 """
 
 from __future__ import annotations
