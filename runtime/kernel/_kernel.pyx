@@ -93,8 +93,8 @@ cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
 cdef int64_t MAX_STRING = wire.MAX_STRING
 cdef int64_t MAX_LENGTH = wire.MAX_LENGTH
-cdef int64_t EMPTY_ELEMENTS_ALWAYS = empty_elements.ALWAYS
-cdef int64_t BYTES_FOR_EACH_MORE = empty_elements.BYTES_FOR_EACH
+cdef int64_t EMPTY_ELEMENTS_ALWAYS = empty_elements.MIN_LIMIT
+cdef int64_t BYTES_FOR_EACH_MORE = empty_elements.BYTES_PER_ELEMENT
 cdef int64_t MAX_TAG = wire.MAX_TAG
 
 # Numbers that most fields have, made once.

@@ -23,7 +23,7 @@ cdef enum:
     TRANSACTIONAL = 0x10
     CONTROL = 0x20
     DELETE_HORIZON = 0x40
-    # Where tuples have what is meant: what the records are read from, and the location and the limits in it.
+    # Indexes into the tuples `Source`, `Location` and `Limits` of `kipwire.records`.
     SOURCE_DATA = 0
     SOURCE_LOCATION = 1
     SOURCE_LIMITS = 2

@@ -1,5 +1,5 @@
-# From bytes to columns, by the rules of reading.pxi. Every function says whether its bytes are strictly valid and what
-# they say has been put into the columns; of a message that is not, `truncate_rows` removes what is there already.
+# From bytes to columns, by the rules of reading.pxi. Each function returns True after it has read valid bytes into the
+# columns, else False; `truncate_rows` then drops the rows of that message.
 
 cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef Py_ssize_t i, j

@@ -27,7 +27,8 @@ cdef struct Bit:
 cdef struct Extras:
     # Where the item begins is remembered under this number, or -1.
     int mark
-    # Of a value: what it is where it is there, and what without its prefix; whether it and its prefix are there.
+    # A value: how it is read with its prefix and without it, and the bits that say if the value and the prefix are
+    # present.
     Item value
     Item without_prefix
     Presence presence
@@ -80,7 +81,7 @@ def says_more(planned):
     """True if a value is not simply there after its prefix."""
     field = planned.field
     takes_rest = field.prefix == "rest"
-    return bool(planned.presence or planned.partner or takes_rest or field.sorted_by or field.same_length_as)
+    return bool(planned.presence or planned.prefix_presence or takes_rest or field.sorted_by or field.same_length_as)
 
 
 def marks_of(items):
@@ -96,14 +97,14 @@ def marks_of(items):
 
 cdef int compile_value(Item* item, planned, plan, list arena, marks) except -1:
     cdef Extras* extras = item.extras
-    if item.kind == ARRAY and planned.partner:
+    if item.kind == ARRAY and planned.prefix_presence:
         raise NotServed  # what is left says nothing of how many there are
     extras.value = extras.without_prefix = item[0]
     extras.without_prefix.size = extras.without_prefix.count = REST_PREFIX
     item.kind = BOUND
     extras.after = planned.after
     compile_presence(&extras.presence, planned.presence, plan, marks)
-    compile_presence(&extras.prefix_presence, planned.partner, plan, marks)
+    compile_presence(&extras.prefix_presence, planned.prefix_presence, plan, marks)
     if planned.field.sorted_by:
         extras.sorted_slot = offset(planned.plan.cls, planned.field.sorted_by)
     if planned.field.same_length_as:

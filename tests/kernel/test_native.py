@@ -273,5 +273,5 @@ def test_plan_of_a_layout_says_every_part() -> None:
         ("is_control", 2, 1),
     ]
     assert (key.prefix, key.after, value.prefix, value.after) == ("uvarint", 4, "rest", 4)
-    assert key.partner is value.presence is bits.bits[1]
+    assert key.prefix_presence is value.presence is bits.bits[1]
     assert value.presence is not None and not value.presence.means_present and value.presence.number == 1

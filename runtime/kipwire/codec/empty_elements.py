@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     T = TypeVar("T", bound=Struct)
 
-ALWAYS = 1000
+MIN_LIMIT = 1000
 """The number of them that any message may have."""
-BYTES_FOR_EACH = 2
+BYTES_PER_ELEMENT = 2
 """The number of bytes that a longer message needs for each of them."""
 
 
 def most_empty_elements(size: int) -> int:
     """Return the number of elements without bytes that all arrays of a message of a size may have together."""
-    return max(ALWAYS, size // BYTES_FOR_EACH)
+    return max(MIN_LIMIT, size // BYTES_PER_ELEMENT)
 
 
 class EmptyElements:
@@ -93,7 +93,7 @@ def settle_bytes(data: bytes, end: int) -> int:
 
 
 def read_empty_structs(cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
-    """Read `count` structs that can be without bytes, from counted bytes: (they, position after them)."""
+    """Read `count` structs that can be empty, from counted bytes; return them and the position after the last."""
     assert isinstance(data, _CountedBytes)
     data.empties.add(count)
     return read_structs(cls, data, pos, count)

@@ -28,8 +28,8 @@ Invariants, on which all users rely:
 3. Single bits are not items. They are in the `bits` of their integer, and `number` is the place of that integer in
    `in_order`. `attributes` is the other view: what attributes hold, without integers made of bits, sizes, constants and
    checksums, and with the bits that are values.
-4. Names are resolved. Items refer to each other as objects: `presence`, `partner`, `of`. `kind` and `prefix` say how a
-   value is on the wire, whatever property or version of the spec it came from. No tracer looks at a version.
+4. Names are resolved. Items refer to each other as objects: `presence`, `prefix_presence`, `of`. `kind` and `prefix`
+   say how a value is on the wire, whatever property or version of the spec it came from. No tracer looks at a version.
 5. Structs are shared. A struct has one plan, wherever it is used, and what a plan computes about inner structs it
    remembers. So thirty levels, each with two fields of the level below, take thirty looks and not 2**30
    (test_shared_structs.py).
@@ -71,7 +71,7 @@ class Item:
     """Number of bytes after a value that may take the rest."""
     presence: Item | None = None
     """The bit that says if the value is present; None if it always is."""
-    partner: Item | None = None
+    prefix_presence: Item | None = None
     """The bit that says if the prefix is present; if it is not, the value takes the rest. None if it always is."""
     bits: tuple[Item, ...] = ()
     """The named bits, for an integer made of bits."""
@@ -283,10 +283,10 @@ def _resolve_items(named: list[Item]) -> list[Item]:
             item.is_after = item.start < number
             item.width_to_end = _width(items[number:])
         if item.field.size_only_with:
-            item.partner = values[item.field.size_only_with].presence
-        if item.partner or item.field.prefix == "rest":
-            # The partner itself is then not there.
-            item.after = _width(items[number + (2 if item.partner else 1) :]) or 0
+            item.prefix_presence = values[item.field.size_only_with].presence
+        if item.prefix_presence or item.field.prefix == "rest":
+            # The prefix itself is then not there.
+            item.after = _width(items[number + (2 if item.prefix_presence else 1) :]) or 0
     return items
 
 

@@ -324,7 +324,7 @@ class Tracer(NumberTracer):
 
     def takes_rest(self, frame: Frame, item: Item) -> bool:
         """True if a value has no length prefix and takes the rest of its struct."""
-        return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
+        return item.prefix == "rest" or (item.prefix_presence is not None and not frame.is_there(item.prefix_presence))
 
     def end_of_rest(self, item: Item, pos: int) -> int:
         """Find the end of a value that takes everything except what follows it."""

@@ -2,7 +2,7 @@
 
 It runs only after writing has failed, so it may be slow, but it must refuse whatever the generated code and the kernel
 refuse, and nothing else: whoever adds a check to the templates adds it here, too. Attributes are looked at in the order
-of the fields, and the first that is wrong is the error.  `walk` is the counterpart for bytes.
+of the fields, and the first that is wrong is the error. `trace` is the counterpart for bytes.
 """
 
 from __future__ import annotations
@@ -288,7 +288,8 @@ def has_prefix(item: Item, struct: Struct) -> bool:
     """True if a length prefix precedes the value."""
     if item.prefix in ("", "rest"):
         return False
-    return item.partner is None or item.partner.of is None or is_present(item.partner.of, struct)
+    bit = item.prefix_presence
+    return bit is None or bit.of is None or is_present(bit.of, struct)
 
 
 def _value_size(item: Item, struct: Struct) -> int:
