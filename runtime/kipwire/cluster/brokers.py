@@ -67,7 +67,7 @@ class NotFound(KipwireError):
 
 
 class Patience(NamedTuple):
-    """How often to ask for what may pass by itself, such as a leader that moves."""
+    """Attempts to get what may pass by itself, such as a leader that moves."""
 
     attempts: int
     pause: float = 0.1

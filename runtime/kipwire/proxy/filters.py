@@ -77,7 +77,7 @@ class Connected(NamedTuple):
     node: int | None
     """As in `Exchange`."""
     notes: dict[str, Any]
-    """Notes of filters about this connection: those of its exchanges."""
+    """Notes of filters about this connection, the same as in its exchanges."""
 
 
 class Disconnected(NamedTuple):
