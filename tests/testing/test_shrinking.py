@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -11,7 +12,9 @@ from hypothesis import Phase, find, given, seed, settings
 
 from kafka_messages.delete_topics_request.v4 import DeleteTopicsRequest
 from kafka_messages.fetch_snapshot_request.v0 import FetchSnapshotRequest
+from kafka_messages.init_producer_id_request.v4 import InitProducerIdRequest
 from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
+from kafka_messages.sasl_authenticate_request.v2 import SaslAuthenticateRequest
 from kipwire.message.messages import Message
 from kipwire.testing import messages
 
@@ -30,6 +33,40 @@ def test_examples_are_as_small_as_the_failure_needs(name: str, number: int) -> N
     small = settings(database=None, max_examples=2000, deadline=None, phases=(Phase.generate, Phase.shrink))
     found = find(messages(cls), lambda one: size(value(one) or ()) >= needed, settings=small, random=Random(number))
     assert size(value(found)) == needed
+
+
+def _id(message: InitProducerIdRequest) -> int:
+    return message.producer_id
+
+
+def _text(message: InitProducerIdRequest) -> str:
+    return message.transactional_id or ""
+
+
+def _data(message: SaslAuthenticateRequest) -> bytes:
+    return message.auth_bytes
+
+
+BOUNDARIES: dict[str, tuple[type[Message], Callable[[Any], Any], Callable[[Any], bool], object]] = {
+    "at least 1": (InitProducerIdRequest, _id, lambda one: one >= 1, 1),
+    "at least 1000": (InitProducerIdRequest, _id, lambda one: one >= 1000, 1000),
+    "at least 70000": (InitProducerIdRequest, _id, lambda one: one >= 70_000, 70_000),
+    "below -5": (InitProducerIdRequest, _id, lambda one: one < -5, -6),
+    "three characters": (InitProducerIdRequest, _text, lambda one: len(one) >= 3, "000"),
+    "a hundred characters": (InitProducerIdRequest, _text, lambda one: len(one) >= 100, "0" * 100),
+    "no ASCII": (InitProducerIdRequest, _text, lambda one: not one.isascii(), "é"),
+    "three bytes": (SaslAuthenticateRequest, _data, lambda one: len(one) >= 3, bytes(3)),
+    "a thousand bytes": (SaslAuthenticateRequest, _data, lambda one: len(one) >= 1000, bytes(1000)),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_values_shrink_to_the_boundary_of_a_failure(name: str) -> None:
+    cls, value, fails, smallest = BOUNDARIES[name]
+    small = settings(database=None, max_examples=2000, deadline=None, phases=(Phase.generate, Phase.shrink))
+    for number in range(3):
+        found = find(messages(cls), lambda one: fails(value(one)), settings=small, random=Random(number))
+        assert value(found) == smallest
 
 
 def test_a_failing_example_is_a_constructor_to_paste() -> None:

@@ -31,7 +31,7 @@ from kipwire.model.structs import Struct
 from kipwire.model.types import KINDS, MAX_STRING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -43,21 +43,18 @@ M = TypeVar("M", bound=Message)
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 
-# Next to every power of two lies the end of some integer type, or a length at which some varint grows by a byte.
-_EDGES = sorted(
-    {edge for bit in range(65) for edge in (1 << bit, (1 << bit) - 1, -(1 << bit), -(1 << bit) - 1)}, key=abs
+# Each with the number above it. Next to every power of two lies the end of some integer type, or a length at which some
+# varint grows by a byte.
+_EDGES = [edge for bit in range(65) for edge in ((1 << bit) - 1, -(1 << bit) - 1)]
+_ALPHABET = (
+    "".join(map(chr, range(128))) + "éÿ\u0100\u07ff\u0800日本語\ud7ff\ue000\ufeff\ufffd\uffff\U00010000𝄞\U0010ffff"
 )
-# The short ones first, to which others shrink.
-_TEXTS = ("", "a", "é", "\0", "\uffff", "\U0001d11e", "aa", "\x7f\x80", "日本語", "null", "topic-1")
-_FLOATS = (0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"), 5e-324, 1.7976931348623157e308)
+"""Characters of one to four bytes: a list, as Hypothesis takes a second to find what is UTF-8 among all of Unicode."""
 _NANS = tuple(struct.unpack(">d", bytes.fromhex(bits))[0] for bits in ("7ff8000000000001", "fff8000000000000"))
-_UUIDS = (uuid.UUID(int=0), uuid.UUID(int=1), uuid.UUID(int=2**128 - 1))
-_LONG_SIZES = (126, 127, 128, 129, 300, 16382, 16383, 16384, MAX_STRING)
-"""Bytes: around those where a compact length grows by a byte."""
-_LONG_COUNTS = (126, 127, 128, 129)
+_LONG_SIZES = (126, 128, 255, 16382, 16384, MAX_STRING - 1)
+"""Bytes, each with the number above it: where a compact length grows by a byte, and the longest."""
+_LONG_COUNTS = (126, 128)
 """Elements, likewise."""
-_SMALL = (2, 3, 4)
-"""Sizes and counts to which long values shrink where short ones are all that a failure needs."""
 _FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "01", "8000", "ffffffff", "7fffffff"))
 
 
@@ -102,7 +99,7 @@ def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
         if field.tag is None
     }
     tagged = {field.name: field_values(field, long=long) for field in cls.ATTRIBUTES if field.tag is not None}
-    unknown = _mostly(st.just({}), unknown_tagged_fields(cls), one_in=4) if cls.FLEXIBLE else st.just({})
+    unknown = _mostly(st.just({}), _unknown_tagged_fields(cls, long), one_in=4) if cls.FLEXIBLE else st.just({})
 
     values = st.fixed_dictionaries(positional, optional=tagged)
 
@@ -169,9 +166,12 @@ def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]
     """
     if not cls.FLEXIBLE:
         raise ValueError(f"{cls.__module__}.{cls.__qualname__} is not flexible and has no tagged fields")
-    edges = [tag for tag in _EDGES if 0 <= tag <= MAX_TAG and tag not in cls.DECLARED_TAGS]
-    any_tag = st.integers(0, MAX_TAG).filter(lambda tag: tag not in cls.DECLARED_TAGS)
-    return st.dictionaries(st.sampled_from(edges) | any_tag, _blobs(long=True), max_size=3)
+    return _unknown_tagged_fields(cls, long=True)
+
+
+def _unknown_tagged_fields(cls: type[Struct], long: bool) -> SearchStrategy[dict[int, bytes]]:
+    tags = _integers(0, MAX_TAG).filter(lambda tag: tag not in cls.DECLARED_TAGS)
+    return st.dictionaries(tags, _blobs(long=long), max_size=3)
 
 
 def damaged(data: bytes) -> SearchStrategy[bytes]:
@@ -262,7 +262,7 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
         return short
     # Made of few elements over and over, as the elements matter less than their number.
     few = st.lists(_elements(field, long=False), min_size=1, max_size=2)
-    return _mostly(short, _repetitions(few, st.sampled_from((*_SMALL, *_LONG_COUNTS))), one_in=16)
+    return _mostly(short, _repetitions(few, _near(_LONG_COUNTS, 1, _LONG_COUNTS[-1] + 1)), one_in=16)
 
 
 @st.composite
@@ -291,24 +291,74 @@ def _copied(value: Any) -> Any:
     return result
 
 
+def _near(edges: Sequence[int], lowest: int, highest: int, *, elsewhere: int = 1) -> SearchStrategy[int]:
+    """Generate integers of a range, most of them one of the edges or the number above it.
+
+    The range that a number is drawn from is chosen first, and number and choice shrink apart from each other: the same
+    number out of the whole range, which comes first, is simpler, and shrinks to the smallest one that fails.
+
+    Args:
+        edges: numbers of the range; the highest one has none above it.
+        lowest: the lowest number.
+        highest: the highest number.
+        elsewhere: how often the whole range is chosen, where each edge is chosen once.
+    """
+    ranges = [st.integers(edge, edge + 1) for edge in edges]
+    return st.sampled_from([st.integers(lowest, highest)] * elsewhere + ranges).flatmap(lambda one: one)
+
+
 @lru_cache
 def _integers(lowest: int, highest: int) -> SearchStrategy[int]:
-    edges = [edge for edge in _EDGES if lowest <= edge <= highest]
-    return st.sampled_from(edges) | st.integers(lowest, highest)
+    if lowest == highest:
+        return st.just(lowest)
+    ends = (lowest, highest - 1) * 4  # more often than the edges between, of which there may be a hundred
+    edges = (*ends, *(edge for edge in _EDGES if lowest <= edge < highest))
+    return _near(edges, lowest, highest, elsewhere=len(edges))
 
 
 @lru_cache
 def _texts(long: bool) -> SearchStrategy[str]:
-    short = st.sampled_from(_TEXTS) | st.text(st.characters(codec="utf-8"), max_size=6)
-    texts = [("é" * size)[: size // 2] + "a" * (size % 2) for size in (*_SMALL, *_LONG_SIZES)]
-    return _mostly(short, st.sampled_from(texts), one_in=18) if long else short
+    short = st.text(_ALPHABET, max_size=6)
+    short.validate()  # makes a table the first time, which would take long for the first draw
+    return _sometimes_long(short, _long_text) if long else short
+
+
+def _long_text(text: str, size: int) -> str:
+    """Repeat a text up to a number of bytes."""
+    raw = text.encode() or b"0"
+    if size <= len(raw):
+        return text
+    result = (raw * (size // len(raw) + 1))[:size].decode(errors="ignore")
+    return result + "0" * (size - len(result.encode()))
 
 
 @lru_cache
 def _blobs(*, long: bool) -> SearchStrategy[bytes]:
     short = st.binary(max_size=6)
-    blobs = [b"\xff" * size for size in (*_SMALL, *_LONG_SIZES)]
-    return _mostly(short, st.sampled_from(blobs), one_in=18) if long else short
+    return _sometimes_long(short, _long_blob) if long else short
+
+
+def _long_blob(data: bytes, size: int) -> bytes:
+    """Repeat bytes up to their number."""
+    data = data or b"\0"
+    return (data * (size // len(data) + 1))[: max(size, len(data))]
+
+
+@st.composite
+def _sometimes_long(draw: DrawFn, short: SearchStrategy[T], lengthen: Callable[[T, int], T]) -> T:
+    """Draw short values, and now and then a long one, which takes no more choices than they do."""
+    value = draw(short)  # first, so that it stays as it is where a failure needs no long one
+    return lengthen(value, draw(_LONG)) if draw(_ONE_IN_18) == 17 else value
+
+
+@st.composite
+def _uuids(draw: DrawFn) -> uuid.UUID:
+    """Draw UUIDs; like `_structs`, without `map`."""
+    return uuid.UUID(int=draw(_near((0, 2**128 - 2), 0, 2**128 - 1, elsewhere=2)))
+
+
+_LONG = _near(_LONG_SIZES, 0, MAX_STRING)
+_ONE_IN_18 = st.integers(0, 17)
 
 
 @st.composite
@@ -318,6 +368,6 @@ def _mostly(draw: DrawFn, usual: SearchStrategy[T], rare: SearchStrategy[T], one
 
 _OTHERS: dict[str, SearchStrategy[Any]] = {
     "bool": st.booleans(),
-    "float": st.sampled_from(_FLOATS + _NANS) | st.floats(),
-    "uuid": st.sampled_from(_UUIDS) | st.builds(lambda raw: uuid.UUID(bytes=raw), st.binary(min_size=16, max_size=16)),
+    "float": _mostly(st.floats(), st.sampled_from(_NANS), one_in=8),
+    "uuid": _uuids(),
 }
