@@ -92,8 +92,8 @@ MODULES = (
     Module(
         "kipwire.testing",
         "kipwire.testing",
-        "Hypothesis strategies for every generated class, and a Kafka broker in the process of a test. "
-        "`pip install 'kipwire[testing]'` brings what both need. "
+        "Hypothesis strategies for every generated class, a test of a whole package, and a Kafka broker in the process "
+        "of a test. `pip install 'kipwire[testing]'` brings what they need. "
         "The guide is [Testing](../docs/testing.md).",
     ),
     Module(
