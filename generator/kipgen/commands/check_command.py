@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -14,7 +14,7 @@ from kipgen.commands.reporting.formats import Format, choose_format, format_opti
 from kipgen.commands.settings import Policy
 from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem
-from kipgen.reading.check import Reader, read_bytes, read_file, read_folder
+from kipgen.reading.check import Reader, read_bytes, read_folder, reader_with
 from kipgen.reading.source import MAX_BYTES
 from kipwire.cli.command_line import PATH, fail
 from kipwire.tools.files import need_input
@@ -56,6 +56,11 @@ def check(
     paths = paths or packages_here(settings)
     chosen = choose_format(format_)
     texts: dict[str, bytes] = {}
+    read_file = reader_with(settings.entity_types)
+
+    def fails(read: Reader) -> bool:
+        return _report(*_check(paths, kafka, read, texts, settings.entity_types), policy, chosen, texts)
+
     for path in paths:
         try:
             need_input(path)
@@ -69,8 +74,8 @@ def check(
         missing = [path for path in paths if not path.exists()]
         if missing:
             fail(f"{missing[0]} does not exist; give files or folders of specs to watch")
-        watch_specs(paths, lambda read: _report(*_check(paths, kafka, read, texts), policy, chosen, texts))
-    elif _report(*_check(paths, kafka, read_file, texts), policy, chosen, texts):
+        watch_specs(paths, read_file, fails)
+    elif fails(read_file):
         sys.exit(1)
 
 
@@ -79,16 +84,17 @@ def _standard_input() -> bytes:
     return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
-def _check(paths: Sequence[Path], kafka: bool, read: Reader, texts: dict[str, bytes]) -> tuple[int, list[Problem]]:
+def _check(
+    paths: Sequence[Path], kafka: bool, read: Reader, texts: dict[str, bytes], entity_types: Mapping[str, str]
+) -> tuple[int, list[Problem]]:
     """Check specs; return their number and their problems."""
     problems: list[Problem] = []
     count = 0
     for path in paths:
         if path == _STDIN:
             count += 1
-            problems += (
-                problem for name, data in texts.items() for problem in read_bytes(data, name, kafka=kafka).problems
-            )
+            for name, data in texts.items():
+                problems += read_bytes(data, name, kafka=kafka, entity_types=entity_types).problems
         elif path.is_dir():
             checked, found = read_folder(path, kafka=kafka, read=read)
             count += len(checked)

@@ -29,7 +29,7 @@ from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.package.generate import PackageChanges, Progress, apply_changes, find_changes, find_changes_afresh
 from kipgen.package.package_folder import explain_misplaced
-from kipgen.reading.check import read_folder
+from kipgen.reading.check import Reader, read_folder, reader_with
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.text import count_of, print_err, print_out
 
@@ -84,6 +84,7 @@ def generate(
     settings = settings_here()
     folders = _packages(specs or packages_here(settings), package, settings)
     policy = Policy.of(settings, strict)
+    read = reader_with(settings.entity_types)
     out = out or settings.out or DEFAULT_OUT
     chosen = choose_format(format_)
     packages = {name: out.joinpath(*name.split(".")) for name in folders}
@@ -92,7 +93,7 @@ def generate(
     def run() -> bool:
         # No early end: each package with problems, or that is not up to date, is reported.
         outcomes = [
-            _generate_package(folder, packages[name], name, policy, chosen, check=check, diff=diff)
+            _generate_package(folder, packages[name], name, read, policy, chosen, check=check, diff=diff)
             for name, folder in folders.items()
         ]
         _report(outcomes, chosen)
@@ -137,13 +138,13 @@ def _refuse_among_specs(packages: Mapping[str, Path], specs: Sequence[Path]) -> 
 
 
 def _generate_package(
-    folder: Path, package: Path, name: str, policy: Policy, chosen: Format, *, check: bool, diff: bool
+    folder: Path, package: Path, name: str, read: Reader, policy: Policy, chosen: Format, *, check: bool, diff: bool
 ) -> _Outcome:
     """Generate one package, or check it, and report on it unless the report is one document."""
     say = print_err if report.is_document(chosen) else print_out
     with _progress(f"{'Checking' if check else 'Generating'} {name}") as progress:
-        changes = (find_changes_afresh if check else find_changes)(folder, package, name, progress)
-    problems = _problems(changes, folder, check, policy)
+        changes = (find_changes_afresh if check else find_changes)(folder, package, name, progress, read)
+    problems = _problems(changes, folder, read, check, policy)
     if chosen is Format.TEXT:
         report.print_problems(problems, print_out)
     elif chosen is Format.GITHUB:
@@ -164,13 +165,13 @@ def _generate_package(
     return _Outcome(name, problems, failed, up_to_date, tuple(changes.contents), changes.stale, changes.strays)
 
 
-def _problems(changes: PackageChanges, folder: Path, check: bool, policy: Policy) -> list[Problem]:
+def _problems(changes: PackageChanges, folder: Path, read: Reader, check: bool, policy: Policy) -> list[Problem]:
     """Judge the problems of a package by the policy.
 
     A run that is not a check reads only specs that changed. Where warnings count, it has to read all specs.
     """
     if policy.judges_warnings and not check:
-        return policy.evaluate(read_folder(folder)[1])
+        return policy.evaluate(read_folder(folder, read=read)[1])
     return policy.evaluate(changes.problems)
 
 

@@ -11,13 +11,15 @@ import errno
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.reading.rules import ALL
+from kipgen.reading.rules.fields import ENTITY_BASES, NO_ENTITY
+from kipwire.model.types import TYPES
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import did_you_mean, json_words
 
@@ -54,6 +56,8 @@ class Settings:
     """Rules whose warnings are not reported."""
     error: frozenset[str] = frozenset()
     """Rules whose warnings are errors."""
+    entity_types: Mapping[str, str] = field(default_factory=dict)
+    """Words for `entityType` beside Kafka's, with the types that they go with."""
 
     def package_name(self, folder: Path) -> str:
         """Return the dotted name of the package of a folder of specs: as the settings say, or the folder's own."""
@@ -121,7 +125,7 @@ def _settings(table: Mapping[str, Any], file: Path, folder: Path) -> Settings:
             hint = did_you_mean(key, _READERS) or f"; the keys are {', '.join(_READERS)}"
             raise SettingsError(f"{where}: unknown key{hint}")
         try:
-            read[key] = _READERS[key](value, folder)
+            read[key.replace("-", "_")] = _READERS[key](value, folder)
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
     if "package" in read:
@@ -182,6 +186,22 @@ def _parse_raised(value: object, _: Path) -> frozenset[str]:
     return _rules(value, _severities())
 
 
+def _parse_entity_types(value: object, _: Path) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise SettingsError(f'{_shown(value)} is not valid; write a table, as in {{streamId = "int64"}}')
+    for word, base in value.items():
+        if not (word.isascii() and word.isalnum()):
+            raise SettingsError(f"{word!r} is not valid; write a word of letters and digits, such as streamId")
+        if base not in list(TYPES):  # a list, as some values of TOML have no hash
+            hint = did_you_mean(base, TYPES) if isinstance(base, str) else ""
+            raise SettingsError(f"{word}: {_shown(base)} is no type of a field{hint or '; write one such as int64'}")
+        if word == NO_ENTITY:
+            raise SettingsError(f"{word} is Kafka's word for no entity type; leave it out")
+        if ENTITY_BASES.get(word, base) != base:
+            raise SettingsError(f"{word} is Kafka's, and goes with {ENTITY_BASES[word]}; leave it out")
+    return value
+
+
 def _severities() -> dict[str, str | None]:
     return {rule.id: rule.severity for rule in ALL}
 
@@ -218,6 +238,7 @@ _READERS: Mapping[str, Callable[[object, Path], object]] = {
     "strict": _flag,
     "ignore": _parse_ignored,
     "error": _parse_raised,
+    "entity-types": _parse_entity_types,
 }
 
 

@@ -20,15 +20,16 @@ _Stamp = tuple[int, int, int] | None
 """The time, size and inode of a file, which change with its content; None if the file does not exist."""
 
 
-def watch_specs(paths: Sequence[Path], check: Callable[[Reader], object]) -> None:
+def watch_specs(paths: Sequence[Path], read: Reader, check: Callable[[Reader], object]) -> None:
     """Check now and whenever a spec is saved, until Ctrl-C; the exit status is 130 then.
 
     Args:
         paths: files and folders of specs, which must exist.
+        read: reads one file.
         check: judges them all, with a reader that reads no file twice.
     """
-    read = remembering_reader()
-    watch_folders({path if path.is_dir() else path.parent for path in paths}, lambda: check(read))
+    remembering = remembering_reader(read)
+    watch_folders({path if path.is_dir() else path.parent for path in paths}, lambda: check(remembering))
 
 
 def watch_folders(folders: Iterable[Path], run: Callable[[], object]) -> None:
@@ -53,14 +54,14 @@ def _is_spec(_: Change, path: str) -> bool:
     return is_spec_file(path)
 
 
-def remembering_reader() -> Reader:
+def remembering_reader(read_again: Reader = read_file) -> Reader:
     """Make a reader that judges a file again only if it has changed on the disk since the last time."""
     known: dict[Path, tuple[_Stamp, Checked]] = {}
 
     def read(path: Path, *, kafka: bool) -> Checked:
         stamp = _stamp(path)
         if path not in known or stamp is None or known[path][0] != stamp:
-            known[path] = stamp, read_file(path, kafka=kafka)
+            known[path] = stamp, read_again(path, kafka=kafka)
         return known[path][1]
 
     return read

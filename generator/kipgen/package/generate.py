@@ -85,7 +85,9 @@ class _Work(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def find_changes(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
+def find_changes(
+    specs: Path, package: Path, package_name: str, progress: Progress, read: check.Reader = check.read_file
+) -> PackageChanges:
     """Find the changes that make the package what the specs say, from what earlier runs have left.
 
     Args:
@@ -93,6 +95,7 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
         package: the folder of the generated package; it need not exist.
         package_name: the package's dotted name.
         progress: called from time to time with the specs rendered and the specs to render.
+        read: what checks one spec.
 
     Raises:
         ValueError: the package cannot have that name.
@@ -100,15 +103,17 @@ def find_changes(specs: Path, package: Path, package_name: str, progress: Progre
     recorded = read_manifest(package)
     # What another generator or another black has made saves no work, whatever its hashes are.
     earlier = recorded if recorded.made_by == generator_hash() else Manifest()
-    return _find_changes(specs, package, package_name, progress, earlier, recorded)
+    return _find_changes(specs, package, package_name, progress, read, earlier, recorded)
 
 
-def find_changes_afresh(specs: Path, package: Path, package_name: str, progress: Progress) -> PackageChanges:
+def find_changes_afresh(
+    specs: Path, package: Path, package_name: str, progress: Progress, read: check.Reader = check.read_file
+) -> PackageChanges:
     """Find changes like `find_changes`, but read and render everything: the manifest is not used.
 
     So a package that is up to date by this is what the specs describe, even if the manifest was tampered with.
     """
-    return _find_changes(specs, package, package_name, progress, Manifest(), read_manifest(package))
+    return _find_changes(specs, package, package_name, progress, read, Manifest(), read_manifest(package))
 
 
 def _find_changes(
@@ -116,6 +121,7 @@ def _find_changes(
     package: Path,
     package_name: str,
     progress: Progress,
+    read: check.Reader,
     earlier: Manifest,
     recorded: Manifest,
 ) -> PackageChanges:
@@ -133,7 +139,7 @@ def _find_changes(
         if sources.get(source) == made.spec_hash and made.files.items() <= present.items()
     }
     has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
-    work = _work(specs, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
+    work = _work(specs, read, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
     if any(problem.severity == "error" for problem in work.problems):
         return PackageChanges(package, work.problems)
 
@@ -211,6 +217,7 @@ def _hashes(specs: Path) -> dict[str, str]:
 
 def _work(
     specs: Path,
+    read: check.Reader,
     earlier: Manifest,
     sources: set[str],
     changed: set[str],
@@ -223,12 +230,12 @@ def _work(
     # message than its entry has. So as long as no spec came or went, the changed ones are read first, and the others
     # only if an entry has changed.
     if sources == set(earlier.specs) and is_same_package:
-        checked = {source: check.read_file(specs / source) for source in sorted(changed)}
+        checked = {source: read(specs / source, kafka=False) for source in sorted(changed)}
         fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
         if len(fresh) == len(checked) and _is_as_before(earlier, fresh):
             return _Work(fresh, earlier.headers, None, tuple(p for one in checked.values() for p in one.problems))
     # The package as a whole may break a rule now, or its headers may have changed.
-    everything, problems = check.read_folder(specs)
+    everything, problems = check.read_folder(specs, read=read)
     found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}
     headers = header_versions(found.values())
     entries = [registry_entry(spec, headers) for spec in found.values()]

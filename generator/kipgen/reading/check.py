@@ -15,8 +15,11 @@ gives a `Reader` of its own, which reads only what has changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from kipgen.language.problems import Problem, sort_problems
@@ -54,6 +57,7 @@ class Checked:
         return build_message(self.draft) if errors <= BETWEEN_REVISIONS else None
 
 
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
 BETWEEN_REVISIONS = frozenset({"tagged-form", "primitive-in-capitals"})
 """The rules whose errors do not keep a message from being compared with a later revision, which judges the same.
 
@@ -68,21 +72,35 @@ class Reader(Protocol):
     def __call__(self, path: Path, *, kafka: bool) -> Checked: ...
 
 
-def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
+def read_file(
+    path: Path | str,
+    display: str | None = None,
+    *,
+    kafka: bool = False,
+    entity_types: Mapping[str, str] = _NO_WORDS,
+) -> Checked:
     """Check one spec file alone; everything wrong with it is a problem, never an exception.
 
     Args:
         path: the file.
         display: the file's name in problems; `path` if not given.
         kafka: whether Kafka's own generator must accept the spec, too.
+        entity_types: words for `entityType` beside Kafka's, with the types that they go with.
     """
     file = display if display is not None else str(path)
-    return _judge(load(Path(path), file), file, kafka)
+    return _judge(load(Path(path), file), file, kafka, entity_types)
 
 
-def read_bytes(data: bytes, display: str, *, kafka: bool = False) -> Checked:
+def reader_with(entity_types: Mapping[str, str]) -> Reader:
+    """Return `read_file` with words for `entityType` beside Kafka's."""
+    return partial(read_file, entity_types=entity_types) if entity_types else read_file
+
+
+def read_bytes(
+    data: bytes, display: str, *, kafka: bool = False, entity_types: Mapping[str, str] = _NO_WORDS
+) -> Checked:
     """Check the content of one spec file alone; as `read_file`."""
-    return _judge(load_bytes(data, display), display, kafka)
+    return _judge(load_bytes(data, display), display, kafka, entity_types)
 
 
 def understood(loaded: Loaded) -> Parsed:
@@ -94,7 +112,7 @@ def understood(loaded: Loaded) -> Parsed:
     return Parsed(parsed.draft, (*loaded.problems, *checked.problems, *parsed.problems))
 
 
-def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
+def _judge(loaded: Loaded, file: str, kafka: bool, entity_types: Mapping[str, str]) -> Checked:
     # As a spec it would break one rule after the other; a single problem says what the file is instead.
     if Path(file).name == MANIFEST:
         text = "is the manifest of a generated package, not a spec; give a file or a folder of specs"
@@ -106,11 +124,12 @@ def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     parsed = understood(loaded)
     if parsed.draft is None:
         return Checked(file, None, sort_problems(parsed.problems))
+    draft = replace(parsed.draft, entity_types=entity_types)
     found = list(parsed.problems)
     for rule in rules.ALL:
-        found += rule.judge(parsed.draft, kafka)
+        found += rule.judge(draft, kafka)
     accepted = not any(problem.severity == "error" for problem in found)
-    return Checked(file, build_message(parsed.draft) if accepted else None, sort_problems(found), parsed.draft)
+    return Checked(file, build_message(draft) if accepted else None, sort_problems(found), draft)
 
 
 def read_files(

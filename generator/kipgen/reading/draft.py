@@ -10,8 +10,8 @@ over a draft must come to an end in spite of that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -90,6 +90,8 @@ class Draft:
     part: SpecPart
     structs: tuple[StructDraft, ...]
     """The message itself first, then every struct, outer before inner."""
+    entity_types: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The words for `entityType` that the settings declare, with the types that they go with."""
 
     @property
     def fields(self) -> Iterator[FieldDraft]:

@@ -307,7 +307,7 @@ def test_ctrl_c_is_one_line_and_an_exit_status_of_its_own(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kipgen.commands.check_command.read_file", interrupted)
+    monkeypatch.setattr("kipgen.reading.check.read_file", interrupted)
     done = command_line.call("check", "x.json", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "kipgen: interrupted\n")
 

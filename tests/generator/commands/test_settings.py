@@ -18,8 +18,8 @@ Call = Callable[..., Done]
 
 @pytest.fixture
 def call(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    def call(*arguments: object, folder: Path = project) -> Done:
-        return command_line.call(*arguments, folder=folder, monkeypatch=monkeypatch, capsys=capsys)
+    def call(*arguments: object, folder: Path = project, stdin: bytes | None = None) -> Done:
+        return command_line.call(*arguments, folder=folder, monkeypatch=monkeypatch, capsys=capsys, stdin=stdin)
 
     return call
 
@@ -183,3 +183,61 @@ def test_what_is_not_toml_is_reported(project: Path) -> None:
 def test_a_project_file_of_somebody_else_is_not_read(project: Path) -> None:
     (project / "pyproject.toml").write_text("this is not TOML")
     assert find_settings(project) == Settings()
+
+
+def lanes(folder: Path, type_: str) -> None:
+    field = {"name": "Lane", "type": type_, "versions": "0+", "entityType": "laneId", "about": "A lane."}
+    spec = {"type": "data", "name": "Lanes", "validVersions": "0", "flexibleVersions": "none", "fields": [field]}
+    (folder / "specs/mine").mkdir(parents=True)
+    (folder / "specs/mine/Lanes.json").write_text(json.dumps(spec))
+
+
+@PLACES
+def test_declared_entity_types_are_no_warnings_and_go_with_their_types(
+    file: str, table: str, tmp_path: Path, call: Call
+) -> None:
+    lanes(tmp_path, "[]int64")
+    spec = tmp_path / "specs/mine/Lanes.json"
+    declare = 'declare a word of your own in the settings: entity-types = {laneId = "int64"}'
+    assert declare in call("check", "specs/mine", folder=tmp_path).stdout
+    assert declare in call("generate", "specs/mine", folder=tmp_path).stdout
+    (tmp_path / file).write_text(f'{table}specs = ["specs/mine"]\nentity-types = {{ laneId = "int64" }}\n')
+    assert call("check", folder=tmp_path).stdout == "1 spec: no problems found.\n"
+    assert call("check", "--kafka", "--strict", folder=tmp_path).returncode == 0
+    assert call("check", "--strict", "-", folder=tmp_path, stdin=spec.read_bytes()).returncode == 0
+    for options in ((), ("--check",), ("--strict",)):
+        done = call("generate", *options, folder=tmp_path)
+        assert (done.returncode, "laneId" in done.stdout) == (0, False)
+
+    spec.write_text(spec.read_text().replace("[]int64", "string"))
+    for arguments in (("check",), ("generate",), ("generate", "--check")):
+        done = call(*arguments, folder=tmp_path)
+        assert done.returncode == 1
+        assert "laneId goes with int64 by the settings, not string; change one of the two" in done.stdout
+    spec.write_text(spec.read_text().replace("laneId", "laneID"))
+    assert "laneID is no entity type of Kafka; did you mean laneId?" in call("check", folder=tmp_path).stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('"laneId"', "'laneId' is not valid; write a table, as in {streamId = \"int64\"}"),
+        ("{ laneId = 64 }", "laneId: 64 is no type of a field; write one such as int64"),
+        ("{ laneId = [] }", "laneId: a list is no type of a field; write one such as int64"),
+        ('{ laneId = "int46" }', "laneId: 'int46' is no type of a field; did you mean int64?"),
+        ('{ laneId = "[]int64" }', "laneId: '[]int64' is no type of a field; did you mean int64?"),
+        ('{ "lane id" = "int64" }', "'lane id' is not valid; write a word of letters and digits, such as streamId"),
+        ('{ unknown = "int64" }', "unknown is Kafka's word for no entity type; leave it out"),
+        ('{ topicName = "int64" }', "topicName is Kafka's, and goes with string; leave it out"),
+    ],
+)
+def test_entity_types_that_cannot_be_declared_are_refused(written: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "kipgen.toml").write_text(f"entity-types = {written}\n")
+    with pytest.raises(SettingsError) as caught:
+        find_settings(tmp_path)
+    assert str(caught.value) == f"{tmp_path / 'kipgen.toml'}: entity-types: {said}"
+
+
+def test_a_word_of_kafka_may_be_declared_with_its_own_type(tmp_path: Path) -> None:
+    (tmp_path / "kipgen.toml").write_text('entity-types = { topicName = "string" }\n')
+    assert find_settings(tmp_path).entity_types == {"topicName": "string"}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.watch import remembering_reader
-from kipgen.reading.check import read_file
-from kipgen.reading.rules.examples import spec
+from kipgen.reading.check import read_file, reader_with
+from kipgen.reading.rules.examples import field_of, spec
 
 _SECONDS = 30
 """Seconds to wait for a line; it appears within a fraction of a second unless the machine is overloaded."""
@@ -138,3 +138,11 @@ def test_file_is_read_again_only_if_it_has_changed(tmp_path: Path) -> None:
     assert read(file, kafka=False).spec == read_file(file).spec
     file.unlink()
     assert [problem.rule for problem in read(file, kafka=False).problems] == ["unreadable"]
+
+
+def test_reader_with_declared_entity_types_keeps_them_when_a_file_changes(tmp_path: Path) -> None:
+    file = tmp_path / "Probe.json"
+    read = remembering_reader(reader_with({"laneId": "int64"}))
+    for type_, errors in (("int64", 0), ("string", 1), ("int64", 0)):
+        file.write_text(spec(field_of(type_, entityType="laneId")), encoding="utf-8")
+        assert [one.rule for one in read(file, kafka=False).problems] == ["entity-type"] * errors

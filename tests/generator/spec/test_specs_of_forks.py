@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kipgen.language.problems import Problem
-from kipgen.reading.check import read_file, read_folder
+from kipgen.reading.check import read_file, read_folder, reader_with
+from kipwire import asdict, build
 from tests.support.places import ROOT
 from tests.support.spec_package import generated
 
@@ -97,3 +98,82 @@ def test_messages_named_like_devices_of_windows_are_warned_of(name: str, tmp_pat
     (found,) = read_file(tmp_path / "Probe.json").problems
     assert (found.rule, found.severity) == ("windows-device", "warning")
     assert found.text.startswith(f"its folder {name.lower()} cannot be made on Windows")
+
+
+def _field(name: str, type_: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": type_, "versions": "0+", "about": f"The {name}.", **more}
+
+
+PARTITIONS = [_field("PartitionId", "int32"), _field("DisklessStartOffset", "int64")]
+TOPICS = [_field("TopicId", "uuid"), _field("Partitions", "[]PartitionData", fields=PARTITIONS)]
+STREAMS = [_field("StreamId", "int64", entityType="streamId"), _field("StreamEpoch", "int64", entityType="streamEpoch")]
+FORKS: dict[str, tuple[int, list[dict[str, Any]], dict[str, Any], str]] = {
+    # AutoMQ: words of its own for entityType.
+    "OpenStreams": (
+        502,
+        [
+            _field("NodeId", "int32", entityType="nodeId"),
+            _field("NodeEpoch", "int64", entityType="nodeEpoch"),
+            _field("OpenStreamRequests", "[]OpenStreamRequest", fields=STREAMS),
+        ],
+        {"node_id": 1, "node_epoch": 2, "open_stream_requests": [{"stream_id": 3, "stream_epoch": 4}]},
+        "00000001 0000000000000002 02 0000000000000003 0000000000000004 00 00",
+    ),
+    # LinkedIn: no listeners; the bytes are from a test of its Java classes.
+    "LiControlledShutdownSkipSafetyCheck": (
+        1000,
+        [_field("BrokerId", "int32", entityType="brokerId"), _field("BrokerEpoch", "int64")],
+        {"broker_id": 7, "broker_epoch": 99},
+        "00000007000000000000006300",
+    ),
+    # Inkless: structs of three levels.
+    "InitDisklessLog": (
+        500,
+        [_field("BrokerId", "int32", entityType="brokerId"), _field("Topics", "[]TopicData", fields=TOPICS)],
+        {
+            "broker_id": 1,
+            "topics": [{"topic_id": uuid.UUID(int=5), "partitions": [{"partition_id": 2, "diskless_start_offset": 3}]}],
+        },
+        f"00000001 02 {'00' * 15}05 02 00000002 0000000000000003 00 00 00",
+    ),
+    # Redpanda: a key far from Kafka's, an array that may be null.
+    "DescribeRedpandaRoles": (
+        15000,
+        [_field("RoleNameFilters", "[]RoleNameFilter", nullableVersions="0+", fields=[_field("Name", "string")])],
+        {"role_name_filters": [{"name": "ops"}]},
+        "02 04 6f7073 00 00",
+    ),
+    # Tansu, with Kafka 3.7 to 3.9: a key twice.
+    "DescribeTopicPartitions": (
+        75,
+        [_field("Topics", "[]TopicRequest", fields=[_field("Name", "string", entityType="topicName")])],
+        {"topics": [{"name": "tea"}]},
+        "02 04 746561 00 00",
+    ),
+}
+AUTOMQ = {"nodeId": "int32", "nodeEpoch": "int64", "streamId": "int64", "streamEpoch": "int64"}
+
+
+def test_specs_of_five_forks_are_generated_by_the_names_that_they_use(tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    for name, (key, fields, _, _) in FORKS.items():
+        head = {"apiKey": key, "validVersions": "0", "flexibleVersions": "0+"}
+        request = {**head, "type": "request", "name": f"{name}Request", "listeners": [], "fields": fields}
+        response = {**head, "type": "response", "name": f"{name}Response", "fields": [_field("ErrorCode", "int16")]}
+        for spec in (request, response):
+            text = json.dumps(spec)
+            if name == "DescribeTopicPartitions":
+                text = text.replace('"about"', '"versions": "0+", "about"')
+            (specs / f"{spec['name']}.json").write_text(text)
+    found = read_folder(specs)[1]
+    assert {one.rule for one in found} == {"entity-type-of-kafka", "repeated-key"}
+    declared = read_folder(specs, read=reader_with(AUTOMQ))[1]
+    assert {one.rule for one in declared} == {"repeated-key"}
+    assert {one.severity for one in (*found, *declared)} == {"warning"}
+    with generated(specs, f"forks_{uuid.uuid4().hex}", tmp_path) as package:
+        for name, (key, _, values, data) in FORKS.items():
+            cls = package.message(f"{name}Request", 0)
+            assert key == cls.API_KEY
+            assert build(cls, values).encode() == bytes.fromhex(data)
+            assert asdict(cls.decode(bytes.fromhex(data))).items() >= values.items()

@@ -18,14 +18,16 @@ from kipgen.reading.rules.examples import LEAF, field_of, spec
 from kipgen.reading.rules.rule import Finding, draft_rule, field_rule, repeats, struct_rule
 from kipwire.tools.text import did_you_mean
 
-# As in Kafka's EntityType. An array has the entity type of its elements.
-_ENTITY_BASES = {
+ENTITY_BASES = {
     "transactionalId": "string",
     "producerId": "int64",
     "groupId": "string",
     "topicName": "string",
     "brokerId": "int32",
 }
+"""Words for `entityType` with their types, as in Kafka's EntityType. An array has the entity type of its elements."""
+NO_ENTITY = "unknown"
+"""Kafka's word for no entity type."""
 
 
 @field_rule(
@@ -65,30 +67,37 @@ def array_of_records(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 
 @field_rule(
     needs=("type", "entityType"),
-    summary="An entity type goes with one type: topicName with string, brokerId with int32, and so on.",
+    summary="An entity type goes with one type: topicName with string, brokerId with int32, others as settings say.",
     good=spec(field_of("[]int32", entityType="brokerId")),
     bad=spec(field_of("[]int64", entityType="brokerId")),
 )
-def entity_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+def entity_type(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     entity = field.spec.entity_type
-    if entity in _ENTITY_BASES and _ENTITY_BASES[entity] != field.spec.type.element:
-        text = f"{entity} goes with {_ENTITY_BASES[entity]}, not {field.spec.type.element}; change one of the two"
+    base = ENTITY_BASES.get(entity or "")
+    declared = draft.entity_types.get(entity or "")
+    due = base or declared
+    if due is not None and due != field.spec.type.element:
+        why = "" if base else " by the settings"
+        text = f"{entity} goes with {due}{why}, not {field.spec.type.element}; change one of the two"
         yield Finding(field.part, text, "entityType")
 
 
 @field_rule(
-    needs=("entityType",),
-    summary="An entity type is a word of Kafka's; forks have their own, which change nothing on the wire.",
+    needs=("type", "entityType"),
+    summary="An entity type is a word of Kafka's or of the settings; it changes nothing on the wire.",
     good=spec(field_of("string", entityType="topicName")),
     bad=spec(field_of("int64", entityType="streamId")),
     severity="warning",
 )
-def entity_type_of_kafka(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+def entity_type_of_kafka(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
     entity = field.spec.entity_type
-    if entity is not None and entity not in _ENTITY_BASES:
-        known = (*_ENTITY_BASES, "unknown")
-        guess = did_you_mean(entity, known) or f"; Kafka's are {', '.join(known)}"
-        yield Finding(field.part, f"{entity} is no entity type of Kafka{guess}", "entityType")
+    if entity is not None and entity not in ENTITY_BASES and entity not in draft.entity_types:
+        known = (*ENTITY_BASES, NO_ENTITY)
+        hint = did_you_mean(entity, (*known, *draft.entity_types)) or f"; Kafka's are {', '.join(known)}"
+        if not field.spec.type.has_struct:
+            declared = f'entity-types = {{{entity} = "{field.spec.type.element}"}}'
+            hint += f"; declare a word of your own in the settings: {declared}"
+        yield Finding(field.part, f"{entity} is no entity type of Kafka{hint}", "entityType")
 
 
 @field_rule(
