@@ -31,7 +31,7 @@ def imported(code: str) -> set[str]:
         ("import kipwire.testing", set(HEAVY)),
         ("import pytest, kipwire.testing.pytest_plugin", {"hypothesis", "kafka_messages", "kipwire.testing.broker"}),
         ("from kipwire.testing import messages", {"kafka_messages", "kipwire.connection", "kipwire.testing.broker"}),
-        ("from kipwire.testing import check_package", {"kafka_messages", "kipwire.connection", "kipwire.testing.broker"}),
+        ("from kipwire.testing import check_package", {"kafka_messages", "kipwire.testing.broker"}),
         ("from kipwire.testing import FakeBroker", {"hypothesis"}),
     ],
 )
