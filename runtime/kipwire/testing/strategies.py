@@ -55,6 +55,8 @@ _LONG_SIZES = (126, 128, 255, 16382, 16384, MAX_STRING - 1)
 """Bytes, each with the number above it: where a compact length grows by a byte, and the longest."""
 _LONG_COUNTS = (126, 128)
 """Elements, likewise."""
+_HEAVY = 15
+"""Weight of structs of which arrays have fewer, as a message with three of each at every level takes long to draw."""
 _FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "01", "8000", "ffffffff", "7fffffff"))
 
 
@@ -257,12 +259,26 @@ def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
 
 
 def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
-    short = st.lists(_elements(field, long), max_size=3)
-    if not long:
+    weight = _weight_of_elements(field)
+    short = st.lists(_elements(field, long), max_size=3 if weight < _HEAVY else 2)
+    if not long or weight >= 4 * _HEAVY:
         return short
     # Made of few elements over and over, as the elements matter less than their number.
     few = st.lists(_elements(field, long=False), min_size=1, max_size=2)
     return _mostly(short, _repetitions(few, _near(_LONG_COUNTS, 1, _LONG_COUNTS[-1] + 1)), one_in=16)
+
+
+@lru_cache
+def _weight(cls: type[Struct]) -> float:
+    """Estimate the number of values that a struct has with those in it, where an array has 1.5 elements."""
+    total = 0.0
+    for field in cls.ATTRIBUTES:
+        total += (1.5 if field.array else 1) * _weight_of_elements(field)
+    return total
+
+
+def _weight_of_elements(field: Field) -> float:
+    return 1 if field.struct is None else _weight(field.struct)  # type: ignore[arg-type]  # the class is hashable
 
 
 @st.composite
@@ -340,8 +356,9 @@ def _blobs(*, long: bool) -> SearchStrategy[bytes]:
 
 def _long_blob(data: bytes, size: int) -> bytes:
     """Repeat bytes up to their number."""
-    data = data or b"\0"
-    return (data * (size // len(data) + 1))[: max(size, len(data))]
+    if size <= len(data):
+        return data
+    return ((data or b"\0") * size)[:size]
 
 
 @st.composite
@@ -354,9 +371,10 @@ def _sometimes_long(draw: DrawFn, short: SearchStrategy[T], lengthen: Callable[[
 @st.composite
 def _uuids(draw: DrawFn) -> uuid.UUID:
     """Draw UUIDs; like `_structs`, without `map`."""
-    return uuid.UUID(int=draw(_near((0, 2**128 - 2), 0, 2**128 - 1, elsewhere=2)))
+    return uuid.UUID(int=draw(_UUID_NUMBERS))
 
 
+_UUID_NUMBERS = _near((0, 2**128 - 2), 0, 2**128 - 1, elsewhere=2)
 _LONG = _near(_LONG_SIZES, 0, MAX_STRING)
 _ONE_IN_18 = st.integers(0, 17)
 
