@@ -48,14 +48,11 @@ def _data(message: SaslAuthenticateRequest) -> bytes:
 
 
 BOUNDARIES: dict[str, tuple[type[Message], Callable[[Any], Any], Callable[[Any], bool], object]] = {
-    "at least 1": (InitProducerIdRequest, _id, lambda one: one >= 1, 1),
     "at least 1000": (InitProducerIdRequest, _id, lambda one: one >= 1000, 1000),
-    "at least 70000": (InitProducerIdRequest, _id, lambda one: one >= 70_000, 70_000),
     "below -5": (InitProducerIdRequest, _id, lambda one: one < -5, -6),
     "three characters": (InitProducerIdRequest, _text, lambda one: len(one) >= 3, "000"),
     "a hundred characters": (InitProducerIdRequest, _text, lambda one: len(one) >= 100, "0" * 100),
     "no ASCII": (InitProducerIdRequest, _text, lambda one: not one.isascii(), "é"),
-    "three bytes": (SaslAuthenticateRequest, _data, lambda one: len(one) >= 3, bytes(3)),
     "a thousand bytes": (SaslAuthenticateRequest, _data, lambda one: len(one) >= 1000, bytes(1000)),
 }
 
@@ -64,7 +61,7 @@ BOUNDARIES: dict[str, tuple[type[Message], Callable[[Any], Any], Callable[[Any],
 def test_values_shrink_to_the_boundary_of_a_failure(name: str) -> None:
     cls, value, fails, smallest = BOUNDARIES[name]
     small = settings(database=None, max_examples=2000, deadline=None, phases=(Phase.generate, Phase.shrink))
-    for number in range(3):
+    for number in range(2):
         found = find(messages(cls), lambda one: fails(value(one)), settings=small, random=Random(number))
         assert value(found) == smallest
 

@@ -26,10 +26,10 @@ Health is judged by the first ten examples.
 
 
 @pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.night) for part in range(1, 48))], ids="part-{}".format
+    "part", [0, *(pytest.param(part, marks=pytest.mark.night) for part in range(1, 96))], ids="part-{}".format
 )
 def test_messages_of_every_class_pass_the_default_health_checks(part: int) -> None:
-    for name, version in CLASSES[part::48]:
+    for name, version in CLASSES[part::96]:
 
         @DEFAULT
         @given(messages(kafka_messages.message(name, version)))
@@ -70,7 +70,7 @@ def test_messages_meet_the_ends_of_ranges_and_long_values() -> None:
     character_sizes = set[int]()
 
     # Several in each example, as Hypothesis makes many examples by changing an earlier one.
-    @settings(max_examples=60, derandomize=True, database=None)
+    @settings(max_examples=50, derandomize=True, database=None)
     @given(st.lists(messages(InitProducerIdRequest), min_size=16, max_size=16))
     def collect(drawn: list[InitProducerIdRequest]) -> None:
         for message in drawn:
