@@ -268,7 +268,7 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
     return _mostly(short, _repetitions(few, _near(_LONG_COUNTS, 1, _LONG_COUNTS[-1] + 1)), one_in=16)
 
 
-@lru_cache
+@lru_cache(maxsize=1024)
 def _weight(cls: type[Struct]) -> float:
     """Estimate the number of values that a struct has with those in it, where an array has 1.5 elements."""
     total = 0.0
