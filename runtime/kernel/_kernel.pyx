@@ -36,9 +36,8 @@ functions of `kipwire.records`.
 # (before Python 3.12), and a list is made when all its elements exist.
 #
 # Threads. Without a GIL another thread may run between any two lines. Struct plans are constant once their class has
-# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. docs/native.md has
-# the ten rules, and tests/kernel/test_kernel_source.py checks those that a text can show. With a GIL all of it is
-# free.
+# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. The ten rules for
+# it stand below the map of the files.
 #
 # Three readers of one plan. Objects, columns and projections are read by recursion over the same items, with the same
 # verdict on the same bytes. They share how a text, a blob, a count, a marker and the next tag are taken
@@ -60,6 +59,31 @@ functions of `kipwire.records`.
 #   record_columns.pxi                             the records of batches as columns
 #   projection.pxi, projection_reading.pxi,        chosen fields: programs that find them, reading, and replacing
 #     projection_writing.pxi
+#
+# Rules for threads. The helpers are in capi.pxd, and cost nothing with a GIL. tests/kernel/test_kernel_source.py checks
+# the rules that a text can show.
+#   1. Read a caller's instance only through `snapshot` (a copy of its slots, lists and dicts) until
+#      `release_snapshot`, as `write_struct`, `convert_struct`, `write_record` and `write_set` do; below these,
+#      `slot_of`, `PyList_GET_ITEM` and `PyDict_Next` are safe. A new way to write a struct starts at
+#      `write_struct` or takes a snapshot.
+#   2. Read a single slot of such an instance by `load_slot`, then `release`.
+#   3. Copy a list that is an argument first: `if WITHOUT_GIL: items = items[:]`; lists in it when reached
+#      (`take_given`); instances in it if looked at before writing (`copy_records`).
+#   4. Set what is read from bytes directly until it is returned; add nothing afterwards. Set a value made on
+#      first use by `publish`, and use its result.
+#   5. Complete a struct plan and all it points to before putting its codec into its class; never change it. The
+#      first thread wins: look again and set `with init_lock`; never import, plan or call other Python code
+#      there.
+#   6. Set a C global once: first what belongs to it, then its pointer by `store_release`; readers ask `is_set`.
+#      No caches, free lists or scratch buffers in C globals.
+#   7. An object of a Cython class that works `with nogil` or has state serves one call at a time: `enter`,
+#      `leave`. Where only kernel code runs, `cython.critical_section` makes others wait (`Batches`).
+#   8. Take a strong reference to a borrowed object that another thread can reach, first thing (`lookup`,
+#      `release`). Objects from arenas, snapshots and arguments may stay borrowed.
+#   9. Code that calls into Python iterates over a copy: `vars(cls).copy().items()`, `[*fields.items()]`.
+#  10. No C struct on a thread's stack is visible to another thread.
+# In Python a value made on first use is looked at again and set under a lock (`kipwire.model.lazy.get_or_set`,
+# `LazyStruct`), or the same from every thread (`functools.cache`).
 
 cimport cython
 from cpython.buffer cimport (

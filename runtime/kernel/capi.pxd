@@ -246,7 +246,7 @@ cdef extern from *:
 
     /* Python without a GIL, where another thread may change any object that it can reach at any moment, and drop what
        was in it. Whatever is read of such objects is then read under their locks, and kept as long as it is used; with
-       a GIL nothing of that costs anything. docs/native.md has the rules that follow for the kernel. */
+       a GIL nothing of that costs anything. _kernel.pyx has the rules that follow. */
     #ifdef Py_GIL_DISABLED
     #define KIP_WITHOUT_GIL 1
     #define kip_release(value) Py_XDECREF(value)

@@ -1,4 +1,4 @@
-"""The kernel's sources keep the rules for its code, as far as a text shows that; docs/native.md has the rules.
+"""The kernel's sources keep the rules at the head of _kernel.pyx, as far as a text shows that.
 
 Cython itself refuses Python objects in C structs, and calls that need the GIL in functions without it. Rule 1 beyond
 pairs, rule 4 and rule 10 take a reader, ThreadSanitizer and the target `threads` of the fuzzer.
@@ -182,7 +182,7 @@ def functions_without_errors_run_no_python_code(sources: Sources) -> Iterator[st
                 yield function.at(line, "give NULL or False and leave the work to Python, which says what is wrong")
 
 
-# Threads: docs/native.md has the numbers of these rules.
+# Threads: the head of _kernel.pyx has the numbers of these rules.
 
 
 def lists_that_are_arguments_are_copied(sources: Sources) -> Iterator[str]:
