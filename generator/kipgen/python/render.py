@@ -256,7 +256,7 @@ def whole_module(source: str, parts: Iterable[str]) -> str:
     """
     # Else the name would be missed at run time, and with the kernel most programs never run the line.
     text = "\n\n".join(parts)
-    for name, where in _missing_names(symtable.symtable(text, source, "exec")):
+    for name, where in _missing_names(symtable.symtable(text, "<generated>", "exec")):
         raise NameError(
             f"the code made from {source} uses {name!r} in {where}, and neither imports nor defines it: correct the "
             "template, or add the name to `__all__` of its module in kipwire.codec"

@@ -142,12 +142,12 @@ async def handle_wrongly(request: Request) -> str:
 
 
 async def pass_nothing(request: Request) -> None:
-    """Leave a request unanswered, as a handler may."""
+    print(request)
 
 
 @on(Connected)  # type: ignore[arg-type]
 async def hear_later(event: Connected) -> None:
-    """Wait, which a function of connections cannot."""
+    print(event)
 
 
 async def open_wrongly() -> None:
