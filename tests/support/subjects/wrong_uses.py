@@ -145,7 +145,6 @@ async def pass_nothing(request: Request) -> None:
     print(request)
 
 
-@on(Connected)  # type: ignore[arg-type]
 async def hear_later(event: Connected) -> None:
     print(event)
 
@@ -157,4 +156,5 @@ async def open_wrongly() -> None:
     aio.serve(handle_wrongly)  # type: ignore[arg-type]
     aio.serve(pass_nothing, in_flight="7")  # type: ignore[arg-type]
     aio.serve(pass_nothing, inflight=7)  # type: ignore[call-arg]
+    on(Connected)(hear_later)  # type: ignore[arg-type]
     print(broker)
