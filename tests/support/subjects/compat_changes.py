@@ -61,6 +61,10 @@ def struct_field(name: str, type_: str, *fields: str, versions: str = "0+", more
 # The table of verdicts, with changes that Kafka's own checker does not check, or gets wrong
 
 BETA, INNER = plain_field("Beta", "int32"), struct_field("Alpha", "[]Inner", plain_field("Leaf", "int32"))
+_NULL_STRUCT = (
+    '{"name": "Beta", "type": "Beta", "versions": "0+", "nullableVersions": "0+",'
+    ' "fields": [{"name": "Gamma", "type": "int8", "versions": "0+"}]}'
+)
 _WITHOUT_BYTES = struct_field("Beta", "Empty")
 _BITS = ', "bits": [{"name": "Kind", "bits": "0-2"}, {"name": "IsLast", "bits": "7"}]'
 REFUSED, CODE, WARNED, FINE = "wire", "source", "notice", None
@@ -263,6 +267,11 @@ VERDICTS: dict[str, tuple[str | None, str, str]] = {
         FINE,
         spec(ALPHA, _WITHOUT_BYTES, flexible="none"),
         spec(_WITHOUT_BYTES, ALPHA, flexible="none"),
+    ),
+    "struct that may be null put into a struct": (
+        CODE,
+        spec(_NULL_STRUCT, flexible="none"),
+        spec(f'{{"name": "Around", "type": "Around", "versions": "0+", "fields": [{_NULL_STRUCT}]}}', flexible="none"),
     ),
     "struct with a tag section added": (REFUSED, spec(flexible="3+"), spec(ALPHA, _WITHOUT_BYTES, flexible="3+")),
     "sign of an integer with named bits": (

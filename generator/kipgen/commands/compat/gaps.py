@@ -79,7 +79,9 @@ def renamed_items(groups: Iterable[Group]) -> list[tuple[WireItem, WireItem]]:
 def _is_renamed(before: list[WireItem], after: list[WireItem]) -> bool:
     if len(before) != 1 or len(after) != 1 or fingerprint(before) != fingerprint(after):
         return False
-    return (before[0].inner is None) == (after[0].inner is None)  # else a struct took the place of its only field
+    # Else a struct took the place of its only field, which may be a struct itself.
+    (was,), (now,) = before, after
+    return (was.inner is None, was.nullable) == (now.inner is None, now.nullable)
 
 
 def explain_gap(pair: Pair, groups: Iterable[Group]) -> Iterator[Change]:
