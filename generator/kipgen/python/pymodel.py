@@ -94,17 +94,20 @@ class PyStruct:
     @property
     def builtins(self) -> dict[str, Code]:
         """Names in the body of the class for the builtins that templates use there."""
-        return {name: _in_body(Code(name), self.fields) for name in _BUILTINS}
+        hidden = _hidden_by(self.fields)
+        return {name: _in_body(Code(name), hidden) for name in _BUILTINS}
 
     @property
     def parameters(self) -> tuple[Code, ...]:
         """The parameters of `__init__` after `self`."""
-        return tuple(Code(f"{field.attribute}: {_parameter(field, self.fields)}") for field in self.fields)
+        hidden = _hidden_by(self.fields)
+        return tuple(Code(f"{field.attribute}: {_parameter(field, hidden)}") for field in self.fields)
 
     @property
     def metadata(self) -> tuple[Code, ...]:
         """The content of `FIELDS`."""
-        return tuple(_field_call(one, self) for item in self.items for one in (item, *item.inner))
+        hidden = _hidden_by(self.fields)
+        return tuple(_field_call(one, self, hidden) for item in self.items for one in (item, *item.inner))
 
     @property
     def computed(self) -> tuple[WireField, ...]:
@@ -162,6 +165,7 @@ def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
 
 def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool) -> PyStruct:
     items, fields = struct.items, struct.fields
+    hidden = _hidden_by(fields)
     positional = tuple(item for item in items if item.tag is None)
     tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
     return PyStruct(
@@ -170,7 +174,7 @@ def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool
         is_bounded=struct.is_bounded,
         other_tags=struct.other_tags,
         docstring=_docstring(struct, attributes),
-        declarations=tuple(_declaration(field, fields, attributes) for field in fields),
+        declarations=tuple(_declaration(field, hidden, attributes) for field in fields),
         items=items,
         fields=fields,
         tagged=tuple(
@@ -206,14 +210,14 @@ def _in_python(text: str, attributes: dict[str, str]) -> str:
     return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
 
 
-def _declaration(field: WireField, fields: tuple[WireField, ...], attributes: dict[str, str]) -> Declaration:
+def _declaration(field: WireField, hidden: frozenset[str], attributes: dict[str, str]) -> Declaration:
     """Declare one of the fields of a class: its type, or of a lazy struct the descriptor that has it."""
     text = _in_python(field.about, attributes)
     if field.is_lazy:
         of_type = f"[{field.annotation}]" if field.nullable else ""
         statement = Code(f"{field.attribute} = kipwire.LazyStruct{of_type}({field.struct})")
     else:
-        statement = Code(f"{field.attribute}: {_in_body(Code(field.annotation), fields)}")
+        statement = Code(f"{field.attribute}: {_in_body(Code(field.annotation), hidden)}")
     if not text:
         return Declaration(statement, Code(""))
     return Declaration(statement, docstring_text(_between_quotes(text), last_quotes_apart=False))
@@ -224,12 +228,16 @@ _BUILTINS = ("bool", "bytes", "float", "frozenset", "int", "list", "object", "st
 _OUTER = re.compile(rf"\b(?:{'|'.join(_BUILTINS)}|uuid)\b")
 
 
-def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
+def _hidden_by(fields: Iterable[WireField]) -> frozenset[str]:
+    """Return the names that mean a field in the body of a class; made once for all of its fields."""
+    return frozenset(field.attribute for field in fields)
+
+
+def _in_body(code: Code, hidden: frozenset[str]) -> Code:
     """Write an annotation or a default as it stands in the body of a class.
 
     A field named `bytes` hides that builtin there, so it is written `_builtins.bytes`. No field's name begins with `_`.
     """
-    hidden = {field.attribute for field in fields}
 
     def outer(name: re.Match[str]) -> str:
         if name[0] not in hidden:
@@ -241,18 +249,18 @@ def _in_body(code: Code, fields: tuple[WireField, ...]) -> Code:
     return Code(_OUTER.sub(outer, code))
 
 
-def _default(field: WireField, fields: tuple[WireField, ...]) -> Code:
+def _default(field: WireField, hidden: frozenset[str]) -> Code:
     """Write the default of a field for the body of its class; a text may contain any word, so it is left as it is."""
     is_called = isinstance(field.default, uuid.UUID | float)
-    return _in_body(field.default_expression, fields) if is_called else field.default_expression
+    return _in_body(field.default_expression, hidden) if is_called else field.default_expression
 
 
-def _parameter(field: WireField, fields: tuple[WireField, ...]) -> Code:
+def _parameter(field: WireField, hidden: frozenset[str]) -> Code:
     """Write the annotation in the signature of `__init__`, and the default if it has one."""
-    annotation = _in_body(Code(field.annotation), fields)
+    annotation = _in_body(Code(field.annotation), hidden)
     if field.is_required:
         return annotation
-    return Code(f"{annotation} = {'DEFAULT' if field.is_mutable else _default(field, fields)}")
+    return Code(f"{annotation} = {'DEFAULT' if field.is_mutable else _default(field, hidden)}")
 
 
 def docstring_text(lines: list[str], indent: str = "    ", *, last_quotes_apart: bool = True) -> Code:
@@ -325,11 +333,11 @@ def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
         yield from computed_fields(item.inner)
 
 
-def _field_call(field: WireField, struct: PyStruct) -> Code:
+def _field_call(field: WireField, struct: PyStruct, hidden: frozenset[str]) -> Code:
     """Write the call of `kipwire.Field`."""
     arguments = field.arguments(flexible=struct.flexible, is_bounded=struct.is_bounded)
     if "default" in arguments:
-        arguments["default"] = _default(field, struct.fields)
+        arguments["default"] = _default(field, hidden)
     given = [f"{name}={_expression(value)}" for name, value in arguments.items()]
     names = map(literal, (field.attribute, field.spec_name, str(field.type)))
     return Code(f"kipwire.Field({', '.join([*names, *given])})")
