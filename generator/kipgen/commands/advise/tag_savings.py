@@ -11,9 +11,10 @@ all of them can be added up. Tags are the lowest ones that no field of the struc
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import accumulate, count
 
 from kipgen.commands.advise.savings import AdviceError, expect_advisable, fields_with_paths
 from kipgen.commands.advise.tag_counts import FieldUse, Forms, TagCounts
@@ -118,11 +119,8 @@ def advise_on_tags(spec: MessageSpec, counts: TagCounts, used: UsedTags) -> Mess
     expect_advisable(spec)
     if spec.type in WITHOUT_TAGS:
         raise AdviceError(f"{spec.name} is {WITHOUT_TAGS[spec.type]}, and those have no tags")
-    taken = {
-        field: (space.location, space.taken | used.get(space.below_message, NO_TAGS))
-        for space in tag_spaces(spec)
-        for field in space.fields
-    }
+    spaces = [_FreeTags(space.taken | used.get(space.below_message, NO_TAGS)) for space in tag_spaces(spec)]
+    free = {field: one for space, one in zip(tag_spaces(spec), spaces, strict=True) for field in space.fields}
     paths: dict[FieldSpec, list[tuple[str, Versions]]] = {}
     for path, versions, field in fields_with_paths(spec, spec.fields, "", Versions.ALL):
         paths.setdefault(field, []).append((path, versions))
@@ -131,7 +129,7 @@ def advise_on_tags(spec: MessageSpec, counts: TagCounts, used: UsedTags) -> Mess
     for field, where in paths.items():
         found = [uses.pop(path) for path, _ in where if path in uses]
         if found:
-            tag = field.tag if field.tag is not None else lowest_free_tag(taken[field][1])
+            tag = field.tag if field.tag is not None else free[field].lowest
             use = reduce(FieldUse.merged, found, FieldUse())
             note = _reason(spec, field, where, kept)
             one = TagAdvice(tuple(path for path, _ in where), field, use, tag, field.tag is not None, note=note)
@@ -139,7 +137,7 @@ def advise_on_tags(spec: MessageSpec, counts: TagCounts, used: UsedTags) -> Mess
     if uses:
         raise AdviceError(f"the samples have the fields {', '.join(uses)}, but the spec of {spec.name} has not")
     fields.sort(key=lambda one: -one.net)
-    chosen = {one.path: one for one in _choose(spec, fields, dict(taken.values()))}
+    chosen = {one.path: one for one in _choose(spec, fields, free)}
     final = [chosen.get(one.path) or one for one in fields]
     return MessageAdvice(spec, counts, tuple(sorted(final, key=lambda one: -one.net)))
 
@@ -167,35 +165,51 @@ def _reason(
     return ""
 
 
-def _choose(spec: MessageSpec, fields: list[TagAdvice], taken: dict[object, frozenset[int]]) -> Iterator[TagAdvice]:
+class _FreeTags:
+    """The tags of a struct that no field of it has or had; each is given once."""
+
+    def __init__(self, taken: frozenset[int]) -> None:
+        self.lowest = lowest_free_tag(taken)
+        self._taken = taken
+
+    def take(self) -> None:
+        """Give the lowest one away."""
+        # Always on from here: from 0 each time, thousands of fields would take the square of their steps.
+        self.lowest = next(tag for tag in count(self.lowest + 1) if tag not in self._taken)
+
+
+def _choose(spec: MessageSpec, fields: list[TagAdvice], free: Mapping[FieldSpec, _FreeTags]) -> Iterator[TagAdvice]:
     """Yield the fields that should be tagged, and with a reason those that then cannot be.
 
     Args:
         spec: the message.
         fields: all, the one that saves most first.
-        taken: the tags that cannot be given, by the location of the struct.
+        free: the tags that can be given.
     """
-    places = {field: space.location for space in tag_spaces(spec) for field in space.fields}
     next_version = spec.valid_versions.highest + 1
-    chosen: list[TagAdvice] = []
+    chosen: dict[str, str] = {}
+    """The paths of chosen fields, each with the first one of its field."""
+    around: dict[str, str] = {}
+    """The paths of the structs around them, each with the field that saves most."""
     for one in fields:
-        place = places[one.field]
-        tagged = replace(one, tag=lowest_free_tag(taken[place]))
+        tagged = replace(one, tag=free[one.field].lowest)
         if one.note or tagged.net <= 0:
             continue
-        if other := next((other for other in chosen if _is_nested(one, other)), None):
-            yield replace(one, note=f"not together with {other.path}, which saves more")
+        outer = [path for inner in one.paths for path in _outer_paths(inner)]
+        others = (*(chosen.get(path) for path in outer), *(around.get(path) for path in one.paths))
+        if other := next(filter(None, others), None):
+            yield replace(one, note=f"not together with {other}, which saves more")
             continue
         versions = one.field.versions.intersect(Versions(next_version, Versions.ALL.highest))
         properties = {"taggedVersions": str(versions), "tag": tagged.tag}
         tagged = replace(tagged, text=json.dumps(properties)[1:-1])
-        taken[place] |= {tagged.tag}
-        chosen.append(tagged)
+        free[one.field].take()
+        chosen |= dict.fromkeys(one.paths, one.path)
+        for path in outer:
+            around.setdefault(path, one.path)
         yield tagged
 
 
-def _is_nested(one: TagAdvice, other: TagAdvice) -> bool:
-    """True if one of two fields is in the other, on any of their paths."""
-    return any(
-        path.startswith(f"{around}.") or around.startswith(f"{path}.") for path in one.paths for around in other.paths
-    )
+def _outer_paths(path: str) -> list[str]:
+    """List the paths of the structs around a field, the outermost first."""
+    return list(accumulate(path.split(".")[:-1], lambda outer, name: f"{outer}.{name}"))
