@@ -24,7 +24,8 @@ from typing import NamedTuple
 from benchmarks.options import parsed, parser_of
 from benchmarks.peers import OURS, WrongBytesError
 from benchmarks.reporting.report import Table, machine, write_results
-from kipwire.records import read_segment, with_offsets
+from kipwire.logs import read_segment
+from kipwire.records import with_offsets
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "RESULTS-dump.md"

@@ -73,6 +73,7 @@ AREAS = {
         "tests/records/test_records_[egw]*.py tests/records/test_con*.py tests/records/test_records_[!egw]*.py",
         native_tests="tests/kernel/test_native_[bu]*.py",
     ),
+    "logs": Area("runtime/kipwire/logs/*.py", "tests/logs", native_tests="tests/pipeline/sources/test_batch_rows.py"),
     "kafka_log": Area(
         "pipeline/kipjobs/sources/log_[rc]*.py pipeline/kipjobs/sources/batch_*.py"
         " pipeline/kipjobs/sources/s[pe]*s.py pipeline/kipjobs/sources/changing_logs/*.py",

@@ -22,7 +22,7 @@ from kipwire.cluster.lag import (
 from kipwire.cluster.metrics import metrics_of
 from kipwire.cluster.model import First, Group, Kind, Look, Member, Problem
 from kipwire.console.offsets.report import Report, duration, text_of
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 from tests.support.subjects.exposition import samples
 
 NOW = 1_700_000_100.0

@@ -24,10 +24,10 @@ from kipwire import build
 from kipwire.cluster.groups import members_of, parse_assignment
 from kipwire.cluster.model import First, Kind
 from kipwire.cluster.unread import firsts_in
+from kipwire.logs.names import Partition
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
-from kipwire.records.names import Partition
 
 TIME = 1_700_000_000_000
 

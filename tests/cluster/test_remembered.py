@@ -24,7 +24,7 @@ from kipwire.cluster import ONCE, Cluster, lag
 from kipwire.cluster.model import First, Look
 from kipwire.cluster.remembered import Memory
 from kipwire.cluster.unread import SHARED_SIZES
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 from kipwire.testing import FakeBroker
 from tests.cluster.conftest import TIME, committed
 

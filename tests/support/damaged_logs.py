@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple
 from kipjobs.errors import SourceError
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
+from kipwire.logs.accounting import Damage, Tail
+from kipwire.logs.names import segment_after
+from kipwire.logs.offsets import Misplaced
+from kipwire.logs.segments import may_grow, offsets_of_file, read_part
 from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set
-from kipwire.records.accounting import Damage, Tail
 from kipwire.records.heads import SIZE, SIZE_END
-from kipwire.records.names import segment_after
-from kipwire.records.offsets import Misplaced
-from kipwire.records.segments import may_grow, offsets_of_file, read_part
 
 _LOST = re.compile(r"bytes (\d+) to (\d+) are not read$")
 _TAIL = re.compile(r"^([\d,]+) bytes? from byte (\d+) on: ")

@@ -21,10 +21,10 @@ from kipjobs.sources.formats import log_plan
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
 from kipwire.console.dump import reading
+from kipwire.logs.accounting import Tail
+from kipwire.logs.stream import StreamBuffer
 from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch
-from kipwire.records.accounting import Tail
 from kipwire.records.heads import LAST_OFFSET_DELTA, MAGIC
-from kipwire.records.stream import StreamBuffer
 
 HEAD = 61
 SEGMENTS, BATCHES, RECORDS = 2, 3, 3

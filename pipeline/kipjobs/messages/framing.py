@@ -21,11 +21,7 @@ from kipjobs.messages.row_errors import RowError, row_error_of
 from kipjobs.messages.selection import Selection
 from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.description.fields import in_version
-from kipwire.message.frames import class_of_answer, key_and_version, may_answer_in_version_0
-from kipwire.message.registry import registry_of
-from kipwire.model.api_keys import UNSUPPORTED_VERSION
-from kipwire.model.errors import unknown_version
-from kipwire.records.internal_topics import (
+from kipwire.logs.internal_topics import (
     ENVELOPES,
     LARGEST_ENVELOPE,
     Envelope,
@@ -34,6 +30,10 @@ from kipwire.records.internal_topics import (
     smallest_envelope,
     unpack_envelope,
 )
+from kipwire.message.frames import class_of_answer, key_and_version, may_answer_in_version_0
+from kipwire.message.registry import registry_of
+from kipwire.model.api_keys import UNSUPPORTED_VERSION
+from kipwire.model.errors import unknown_version
 
 _INT16_SIZE = 2
 _LONGEST = 2**31 - 1

@@ -28,8 +28,8 @@ from kipjobs.messages.framing import (
 from kipjobs.messages.row_errors import RowError, by_row_of_column
 from kipjobs.messages.selection import Selection, all_versions_type
 from kipwire import Message
+from kipwire.logs.internal_topics import LARGEST_ENVELOPE, UnknownRecordError, unpack_envelope
 from kipwire.message.registry import registry_of
-from kipwire.records.internal_topics import LARGEST_ENVELOPE, UnknownRecordError, unpack_envelope
 
 COORDINATORS = ("group", "transaction", "share")
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipwire import DecodeError, UnsupportedVersionError
-from kipwire.records.internal_topics import UnknownRecordError
+from kipwire.logs.internal_topics import UnknownRecordError
 
 ERROR_TYPE = pa.struct(
     [

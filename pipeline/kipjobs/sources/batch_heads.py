@@ -14,6 +14,7 @@ import numpy as np
 
 from kipjobs.files.access import ReadAt, ranges_of
 from kipjobs.files.stores import HERE, Storage
+from kipwire.logs.offsets import WITH_BASE, Offsets, goes_back
 from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
 from kipwire.records.bounds import UNKNOWN, Span
 from kipwire.records.heads import (
@@ -29,7 +30,6 @@ from kipwire.records.heads import (
     SIZE_END,
     TRANSACTIONAL,
 )
-from kipwire.records.offsets import WITH_BASE, Offsets, goes_back
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 

@@ -23,9 +23,9 @@ from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split
 from kipwire import KipwireError
 from kipwire.columns import ColumnError
+from kipwire.logs.offsets import WITH_BASE
 from kipwire.records import RecordBatch
 from kipwire.records.compression import COMPRESSIONS
-from kipwire.records.offsets import WITH_BASE
 
 BATCH_SCHEMA = pa.schema(
     [

@@ -1,7 +1,7 @@
 """The records of log segments as Arrow batches, without Spark.
 
 Every byte of a range is a record, an error, or the tail of a log: `items_of` is the only place where items of
-`kipwire.records.segments` become rows or errors, also for `batch_rows`. A batch whose offsets contradict its place is
+`kipwire.logs.segments` become rows or errors, also for `batch_rows`. A batch whose offsets contradict its place is
 damage that no checksum covers. With `mode` PERMISSIVE an error is a row between the records around it, and reading goes
 on; otherwise it is raised.
 """
@@ -30,12 +30,12 @@ from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split, narrow
 from kipwire import DecodeError
 from kipwire.columns import ColumnError, RecordColumns
+from kipwire.logs.accounting import Tail
+from kipwire.logs.offsets import Misplaced
+from kipwire.logs.segments import read_part
 from kipwire.records import Bounds, RecordBatch
-from kipwire.records.accounting import Tail
 from kipwire.records.checks import without_number
 from kipwire.records.heads import NO_TIMESTAMP
-from kipwire.records.offsets import Misplaced
-from kipwire.records.segments import read_part
 from kipwire.tools.text import count_of
 
 ROWS = 16384

@@ -1,6 +1,6 @@
 """The files that brokers keep next to segments: find them by kind, and read them as Arrow batches, without Spark.
 
-A kind of file is a `Kind`: its names, its columns, and a function that reads entries; `kipwire.records.partition_files`
+A kind of file is a `Kind`: its names, its columns, and a function that reads entries; `kipwire.logs.partition_files`
 has the formats. A broker writes and removes these files while they are read: one that is gone has no entries, and a
 damaged one gives its entries up to the damage and then an error, or a row with it. Files of a whole broker lie above
 the folders of partitions, so they are looked for there, too.
@@ -22,8 +22,9 @@ from kipjobs.files.access import FoundFile, path_text
 from kipjobs.files.roots import Roots, each_root, files_of, fitting
 from kipjobs.files.stores import HERE, Storage, is_url
 from kipwire import KipwireError
-from kipwire.records import partition_files
-from kipwire.records.names import HIGHEST_OFFSET, partition_of
+from kipwire.logs import partition_files
+from kipwire.logs.names import partition_of
+from kipwire.records.heads import HIGHEST_OFFSET
 
 Row = tuple[Any, ...]
 

@@ -10,7 +10,7 @@ from kipjobs.errors import SourceError
 from kipjobs.files.access import FileVersion, is_that_file
 from kipjobs.files.roots import Roots, files_of, roots_text
 from kipjobs.files.stores import HERE, Storage
-from kipwire.records.names import SEGMENT, SegmentName, base_offset_of, parse_tiered_name, partition_of
+from kipwire.logs.names import SEGMENT, SegmentName, base_offset_of, parse_tiered_name, partition_of
 
 _SWAP = ".swap"
 

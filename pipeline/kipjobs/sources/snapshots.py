@@ -20,9 +20,9 @@ from kipjobs.files.access import names_in, open_file, path_text
 from kipjobs.files.stores import HERE, Storage
 from kipjobs.sources.segments import Segment
 from kipwire import KipwireError
+from kipwire.logs.names import snapshot_end_of
+from kipwire.logs.segments import SegmentBatches, read_part
 from kipwire.records import ControlRecord, RecordBatch, control_record
-from kipwire.records.names import snapshot_end_of
-from kipwire.records.segments import SegmentBatches, read_part
 
 SNAPSHOT_SCHEMA = pa.schema(
     [

@@ -15,10 +15,10 @@ import numpy as np
 from kipjobs.files.access import open_file, open_to_look
 from kipjobs.sources.batch_heads import RowFilter, batch_heads_in
 from kipjobs.sources.segments import Segment, sibling
+from kipwire.logs.accounting import batch_heads, head_at
+from kipwire.logs.offsets import NONE, Offsets, offsets_of_segment
+from kipwire.logs.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 from kipwire.model.errors import DecodeError
-from kipwire.records.accounting import batch_heads, head_at
-from kipwire.records.offsets import NONE, Offsets, offsets_of_segment
-from kipwire.records.partition_files import TIME_ENTRY_BYTES, OffsetIndexEntry, offset_index, time_index
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
 """Default number of bytes of a range; starting and ending a task costs as much as reading several MiB."""

@@ -29,7 +29,7 @@ begins, by the index beside a segment or by the lengths in the batches. Each bat
 starts, so every record is read once (`test_ranges_of_a_segment_have_every_record_once`). `batch_heads` reads many heads
 at once and passes over batches that can have nothing wanted, by the rule of `kipwire.records.Bounds`. A row is a record
 (`log_rows`) or a batch (`batch_rows`). What cannot be read is an error, or a row that says so with `mode` PERMISSIVE;
-`kipwire.records.accounting` tells it from the end of a log.
+`kipwire.logs.accounting` tells it from the end of a log.
 
 Streams. `_LogStreamReader` has more steps and the same tasks. Spark asks for the latest offset, writes it into its
 checkpoint, and asks for the tasks between two such offsets; after a crash it asks for the same two again, perhaps in

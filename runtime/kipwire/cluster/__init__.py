@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kipwire.cluster.partitions import Leaders, Offsets
     from kipwire.cluster.properties import SettingsError
     from kipwire.cluster.settings import Settings
-    from kipwire.records.names import Partition
+    from kipwire.logs.names import Partition
 
 __all__ = [
     "EARLIEST",
@@ -67,7 +67,7 @@ _MODULES = {
     "kipwire.cluster.partitions": "Leaders Offsets",
     "kipwire.cluster.properties": "SettingsError",
     "kipwire.cluster.settings": "Settings",
-    "kipwire.records.names": "Partition",
+    "kipwire.logs.names": "Partition",
 }
 """Names by module, imported on first use: options of commands and jobs take from here what talks to no broker."""
 _WHERE = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -34,8 +34,8 @@ from kipwire.cluster.partitions import (
 from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
 from kipwire.cluster.unread import Firsts, find_firsts, searches_of
+from kipwire.logs.names import Partition
 from kipwire.message.messages import Message
-from kipwire.records.names import Partition
 
 if TYPE_CHECKING:
     from kipwire.message.frames import AnsweredBy

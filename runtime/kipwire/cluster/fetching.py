@@ -20,12 +20,12 @@ from kipwire.aio import AuthenticationFailure, Failure, TlsFailure
 from kipwire.aio.failures import shown_address
 from kipwire.cluster.brokers import Brokers, Node, Patience, may_pass
 from kipwire.cluster.partitions import find_offsets, level_of, renewed
+from kipwire.logs.accounting import Head, head_of
+from kipwire.logs.names import Partition
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record, read_batches, read_committed
-from kipwire.records.accounting import Head, head_of
 from kipwire.records.control import AbortedTransaction
 from kipwire.records.heads import RECORDS
-from kipwire.records.names import Partition
 from kipwire.records.reading import MAX_BATCH_SIZE
 
 WAIT = 500

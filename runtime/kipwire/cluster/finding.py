@@ -12,7 +12,7 @@ from kipwire.aio import Connection
 from kipwire.cluster.brokers import Brokers, Description, Node, NotFound, may_pass
 from kipwire.cluster.given import Target
 from kipwire.cluster.partitions import expect_partitions, find_leaders
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 
 _LONGEST_LIST = 10
 """Nodes that an error names."""

@@ -30,8 +30,8 @@ from kipwire.aio import Failure
 from kipwire.cluster.brokers import Brokers, Node, problem_of
 from kipwire.cluster.finding import coordinator
 from kipwire.cluster.model import Group, Kind, Member, Problem
+from kipwire.logs.names import Partition
 from kipwire.model.errors import DecodeError, KipwireError
-from kipwire.records.names import Partition
 
 AT_ONCE = 50
 """Groups that are asked about in one request, so that no response is larger than brokers like."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kipwire.cluster.model import First, Group, Kind, Look, Member
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 
 if TYPE_CHECKING:  # jobs compute lag without what talks to brokers
     from kipwire.cluster.cluster import Cluster

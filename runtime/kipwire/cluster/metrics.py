@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kipwire.cluster.lag import Row, Stalled
 from kipwire.cluster.model import Kind, Look
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
 _NAME = ("group",)

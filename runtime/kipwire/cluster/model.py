@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 
 
 class Kind(StrEnum):

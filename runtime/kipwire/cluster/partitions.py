@@ -18,8 +18,8 @@ from kafka_messages.metadata_response.v13 import MetadataResponse
 from kipwire.aio import Address, Failure
 from kipwire.cluster.brokers import ONCE, Brokers, Node, NotFound, Patience, failure_of, may_pass, problem_of
 from kipwire.cluster.model import Problem
+from kipwire.logs.names import Partition
 from kipwire.model.errors import KipwireError
-from kipwire.records.names import Partition
 from kipwire.tools.text import count_of, did_you_mean
 
 TOPICS_AT_ONCE = 1000

@@ -16,8 +16,8 @@ from kipwire.cluster.brokers import Brokers
 from kipwire.cluster.model import First, Problem
 from kipwire.cluster.partitions import TOPICS_AT_ONCE, Log
 from kipwire.cluster.unread import Firsts, Search, find_firsts
+from kipwire.logs.names import Partition
 from kipwire.model.errors import KipwireError
-from kipwire.records.names import Partition
 
 _POLICY = "cleanup.policy"
 

@@ -20,9 +20,9 @@ from kipwire.aio import Failure
 from kipwire.cluster.brokers import Brokers, Node, problem_of
 from kipwire.cluster.fetching import Part, fetch
 from kipwire.cluster.model import First, Problem
+from kipwire.logs.names import Partition
 from kipwire.model.errors import DecodeError, KipwireError, MissingExtraError
 from kipwire.records import read_batches
-from kipwire.records.names import Partition
 
 SIZES = (1, 1 << 16, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
 """Bytes that are asked for from one partition alone, one time after the other. One byte stands for one batch, which

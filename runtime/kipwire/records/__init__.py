@@ -32,17 +32,9 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
 # `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.
 #
-# Where a broken batch ends, and how it is told from the end of a log. In a buffer the last batch may be cut short, as
-# brokers send it: `read_batches` ends before it without an error (`test_last_batch_that_is_cut_short_ends_reading`).
-# Any other wrong byte is a `DecodeError`, which ends reading. In a file, `segments.read_part` goes on after it. It asks
-# `accounting.account` about each place where no whole batch is, and that has two answers, `Tail` and `Damage`; the head
-# of `accounting` has the rule. In short: the length of a batch is believed if another head follows by it; else a whole
-# batch is searched, known by head and checksum; and only the last segment of a log has a tail, and only where no whole
-# batch lies in it. So batches, damage and a tail fill a file without gaps and without overlaps
-# (`test_every_byte_of_a_damaged_log_is_a_row_an_error_or_the_tail_of_its_last_segment`), and hostile bytes cost a small
-# multiple of their number (`test_hostile_heads_cost_a_small_multiple_of_their_bytes`).
-#
-# `stream.read_stream` reads a pipe in the same way: it keeps what follows damage in a file, for the searches.
+# In a buffer the last batch may be cut short, as brokers send it: `read_batches` ends before it without an error
+# (`test_last_batch_that_is_cut_short_ends_reading`). Any other wrong byte is a `DecodeError`, which ends reading. Files
+# are the business of `kipwire.logs`, whose readers go on after damage; nothing here knows a file.
 #
 # Filters. `bounds.Bounds` says which records are wanted, and which batches may have some, by their heads. It trusts a
 # head only where brokers make it true, so no batch with a wanted record is passed over
@@ -53,10 +45,10 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # `converting` goes from one magic to another, and says what is lost. `changing` writes batches again, with other
 # records; `rebuilding` makes any batch again that a log can have, also such as no builder writes.
 #
-# Above the batches, still without messages of a connection: `control` has control records and transactions,
-# `producer_sequence` sequence numbers, `internal_topics` what brokers keep in their own topics, `partition_files` the
-# files beside segments, `names` the names of all these files. `messages` finds the records within a Produce or Fetch
-# message.
+# Above the batches: `control` has control records and transactions, `producer_sequence` sequence numbers, `space` the
+# bytes that records take. `messages` finds the records within a Produce or Fetch message.
+
+from importlib import import_module
 
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
@@ -69,7 +61,10 @@ from kipwire.records.model import RawHeaderKey, Record, RecordBatch
 from kipwire.records.reading import read_batches
 from kipwire.records.rebuilding import change_records
 from kipwire.records.record_batches import write_batch
-from kipwire.records.segments import read_segment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.logs.segments import read_segment
 
 __all__ = [
     "MAX_DECOMPRESSED_SIZE",
@@ -95,3 +90,9 @@ __all__ = [
     "write_batch",
     "write_message_set",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "read_segment":  # of the storey above, which would import this room before it is complete
+        return import_module("kipwire.logs.segments").read_segment
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,6 +44,9 @@ LAST_OFFSET_DELTA = 23
 RECORDS_COUNT = 57
 RECORDS = 61
 
+HIGHEST_INT32 = 2**31 - 1
+"""The highest partition, epoch, and distance of an offset from the first one of its batch."""
+HIGHEST_OFFSET = 2**63 - 1
 
 NO_TIMESTAMP = -1
 """The timestamp of a record that has none; also the highest one of a batch without records."""

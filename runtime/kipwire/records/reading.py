@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-    from kipwire.records.offsets import Passing
-
 MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
 MAX_BATCH_SIZE = 100 * 1024 * 1024
@@ -133,7 +131,7 @@ def batches_in(
     check_crcs: bool,
     max_batch_size: int | None = None,
     file: str | None = None,
-    passing: Passing | None = None,
+    may_have: Callable[[bytes], bool] | None = None,
 ) -> Iterator[RecordBatch]:
     """Yield the batches from the cursor on that end at `end` or before it; `take` gives bytes by position and size.
 
@@ -163,7 +161,7 @@ def batches_in(
             error = error_at(location, magic, format_.size_name, SIZE, reason)
             raise _of_another_format(error, take(start, size + SIZE_END), location, magic_2)
         size += SIZE_END
-        if passing is not None and size <= end - start and not passing.may_have(take(start, min(size, HEAD_BYTES))):
+        if may_have is not None and size <= end - start and not may_have(take(start, min(size, HEAD_BYTES))):
             cursor.position = start = start + size
             cursor.number += 1
             continue

@@ -21,12 +21,12 @@ from kipwire.records.heads import (
     COMPRESSION,
     COVERED,
     FORMATS,
+    HIGHEST_INT32,
     LOG_APPEND_TIME,
     SIZE_END,
 )
 from kipwire.records.message_sets import entry_bytes
 from kipwire.records.model import Record, RecordBatch
-from kipwire.records.names import HIGHEST_INT32
 from kipwire.records.reading import MagicTwo, draft, read_batches
 from kipwire.records.sections import write_section
 

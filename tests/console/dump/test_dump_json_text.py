@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import kafka_messages
 from kipwire.console.dump.contents import LONGEST_KEPT, remember
 from kipwire.console.json_text import JsonText
+from kipwire.logs.internal_topics import internal_record
 from kipwire.records import read_segment
-from kipwire.records.internal_topics import internal_record
 from kipwire.testing import messages
 from tests.support.places import DATA
 

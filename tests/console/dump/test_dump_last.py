@@ -29,8 +29,8 @@ from kafka_messages.list_offsets_response.v9 import (
 from kipwire.aio import connect
 from kipwire.cluster import EARLIEST, LATEST, fetching
 from kipwire.console.dump import wanted
+from kipwire.logs.accounting import Head, batch_heads
 from kipwire.records import Record, read_batches, write_batch, write_message_set
-from kipwire.records.accounting import Head, batch_heads
 from kipwire.records.control import end_marker_key
 from kipwire.testing import FakeBroker
 from kipwire.testing.broker.state import logs

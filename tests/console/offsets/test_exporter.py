@@ -18,7 +18,7 @@ from kipwire.cluster import ONCE, Cluster, Settings, lag
 from kipwire.cluster.model import Group, Kind, Look, Problem
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server, request_line
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 from kipwire.testing import FakeBroker
 from tests.support.subjects.exposition import by_labels, samples
 from tests.support.subjects.scripted_broker import unused_address

@@ -16,7 +16,7 @@ from kipwire.aio import Address
 from kipwire.cluster.model import Group, Kind, Look
 from kipwire.console.offsets import exporter as exporters
 from kipwire.console.offsets.exporter import HEAD_BYTES, Exporter, Server
-from kipwire.records.names import Partition
+from kipwire.logs.names import Partition
 from tests.support import bad_clients
 from tests.support.bad_clients import Talk, growth_under
 

@@ -11,8 +11,8 @@ from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.offsets.tables import ends
 from kipjobs.report.metrics import exposition
+from kipwire.logs.internal_topics import INTERNAL_TOPICS
 from kipwire.records import Record, write_batch
-from kipwire.records.internal_topics import INTERNAL_TOPICS
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 

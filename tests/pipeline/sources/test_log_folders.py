@@ -380,7 +380,7 @@ def test_a_broken_batch_costs_no_look_at_what_follows(tmp_path: Path, monkeypatc
             read += len(data)
             return data
 
-    monkeypatch.setattr("kipwire.records.segments.open", lambda *args: Counted(opened(*args)), raising=False)
+    monkeypatch.setattr("kipwire.logs.segments.open", lambda *args: Counted(opened(*args)), raising=False)
     assert len(list(rows(split, RowFilter(permissive=True)))) == count
     assert read < 2 * Path(split.segment.path).stat().st_size
 

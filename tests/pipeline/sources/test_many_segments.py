@@ -11,7 +11,7 @@ import pytest
 from kipjobs.errors import SourceError
 from kipjobs.sources.segments import find_segments
 from kipspark.sources.log_source import KafkaLogSource
-from kipwire.records.partition_files import OffsetIndexEntry
+from kipwire.logs.partition_files import OffsetIndexEntry
 
 NAME = f"{0:020d}.log"
 

@@ -27,7 +27,8 @@ from kipjobs.sources.splits import Split, cut_segment, position_before
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError, columns
-from kipwire.records import Bounds, Record, partition_files, read_batches, read_segment, with_offsets, write_batch
+from kipwire.logs import partition_files
+from kipwire.records import Bounds, Record, read_batches, read_segment, with_offsets, write_batch
 from kipwire.records.sections import write_section
 from tests.support import golden_data
 from tests.support.places import DATA, ROOT

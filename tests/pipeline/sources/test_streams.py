@@ -18,8 +18,8 @@ from kipjobs.sources import log_rows, splits
 from kipjobs.sources.changing_logs import losses, positions
 from kipjobs.sources.segments import Segment, find_segments
 from kipspark.sources.log_source import KafkaLogSource
+from kipwire.logs.accounting import batch_heads
 from kipwire.records import Record, write_batch
-from kipwire.records.accounting import batch_heads
 from kipwire.tools.io import files_below
 
 Offset = dict[str, Any]

@@ -14,9 +14,9 @@ from kipjobs.jobs import offsets
 from kipjobs.messages.records import REMOTE, types_of
 from kipwire import Message, build
 from kipwire.codec.wire import write_varint
+from kipwire.logs.internal_topics import pack_envelope
 from kipwire.message.registry import registry_of
 from kipwire.records import Record, read_segment, write_batch
-from kipwire.records.internal_topics import pack_envelope
 from tests.support.subjects.broker_logs import NOW, numbered, write_log
 from tests.support.subjects.random_messages import random_message
 

@@ -16,12 +16,12 @@ from typing import Protocol, cast
 from kipgen.language.spec import MessageSpec
 from kipwire import KipwireError, Message
 from kipwire.cli.apis import registry_named
+from kipwire.logs import read_segment
+from kipwire.logs.internal_topics import ENVELOPES, INTERNAL_TOPICS, internal_record
+from kipwire.logs.names import base_offset_of, partition_of, segments_of, snapshot_end_of
 from kipwire.message.frames import LARGEST_FRAME
 from kipwire.message.registry import KAFKA_PACKAGE, Registry
 from kipwire.records import Record
-from kipwire.records.internal_topics import ENVELOPES, INTERNAL_TOPICS, internal_record
-from kipwire.records.names import base_offset_of, partition_of, segments_of, snapshot_end_of
-from kipwire.records.segments import read_segment
 from kipwire.tools.files import need_input
 from kipwire.tools.text import only_left
 from kipwire.traffic.captures import (

@@ -10,7 +10,7 @@ from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs import metadata
 from kipjobs.jobs.shared.reading import folder
 from kipjobs.jobs.shared.totals import rows, total
-from kipwire.records.internal_topics import COORDINATORS
+from kipwire.logs.internal_topics import COORDINATORS
 
 OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is_transactional", "segment")
 """Columns of records that `segments` needs."""

@@ -25,7 +25,7 @@ from kipjobs.report.charts import DOTS
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
 from kipwire.cluster import metrics
-from kipwire.records.internal_topics import METADATA
+from kipwire.logs.internal_topics import METADATA
 
 _COLUMNS = {"consumergroup": "group"}
 """Columns of labels with another name."""

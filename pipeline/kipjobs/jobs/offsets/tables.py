@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
-from kipwire.records.internal_topics import INTERNAL_TOPICS
+from kipwire.logs.internal_topics import INTERNAL_TOPICS
 
 TOPIC = "__consumer_offsets"
 OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")

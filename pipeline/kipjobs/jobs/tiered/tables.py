@@ -17,7 +17,7 @@ from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import Message
-from kipwire.records.internal_topics import pack_envelope
+from kipwire.logs.internal_topics import pack_envelope
 
 TOPIC = "__remote_log_metadata"
 

@@ -25,7 +25,8 @@ from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
 from kipjobs.jobs.shared.reading import folder, last_ends
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError, UnsupportedVersionError
-from kipwire.records import control_record, read_segment
+from kipwire.logs import read_segment
+from kipwire.records import control_record
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 
 TOPIC = "__transaction_state"

@@ -20,7 +20,7 @@ from kipjobs.sources.changing_logs.losses import Present, check_is_there, report
 from kipjobs.sources.changing_logs.positions import End, Position, Start, log_end, settle, start_at
 from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import Split, cut_segment
-from kipwire.records.offsets import NONE
+from kipwire.logs.offsets import NONE
 
 _POSITIONS = 4
 """Number of positions remembered for each log: its end, and the starts and ends of batches of the stream."""

@@ -7,7 +7,7 @@ from itertools import islice
 
 from kipjobs.sources.changing_logs.positions import End, Position, heads_at, start_at
 from kipjobs.sources.segments import Segment
-from kipwire.records.accounting import Head
+from kipwire.logs.accounting import Head
 
 _LEAST_HEADS, _MOST_HEADS = 4, 4096
 """Heads that are read at once. The file is closed in between, since folders may outnumber the allowed open files."""

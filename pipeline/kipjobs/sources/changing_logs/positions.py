@@ -20,8 +20,8 @@ from kipjobs.errors import SourceError
 from kipjobs.files.access import path_text
 from kipjobs.sources.segments import Segment
 from kipjobs.sources.splits import last_before, offsets_in, position_before
-from kipwire.records.accounting import Head, batch_heads, head_at, is_whole
-from kipwire.records.offsets import NONE, goes_back, offsets_of_segment
+from kipwire.logs.accounting import Head, batch_heads, head_at, is_whole
+from kipwire.logs.offsets import NONE, goes_back, offsets_of_segment
 
 _AFTER_ALL = 2**63
 _MOST_TIMES = 20

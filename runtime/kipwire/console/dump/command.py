@@ -31,7 +31,7 @@ from kipwire.console.dump.wanted import Wanted, logs_of, part_of
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
-from kipwire.records.names import HIGHEST_OFFSET
+from kipwire.records.heads import HIGHEST_OFFSET
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic.unread import Reading
 

@@ -7,12 +7,12 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from kipwire.console.json_text import JsonText, bytes_text
+from kipwire.logs.internal_topics import COORDINATORS, FRAMED, coordinator_key, coordinator_value, internal_record
 from kipwire.message.messages import Message
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record, control_record
 from kipwire.records.control import control_type, control_type_id
-from kipwire.records.internal_topics import COORDINATORS, FRAMED, coordinator_key, coordinator_value, internal_record
 from kipwire.records.reading import MagicTwo
 
 R = TypeVar("R")

@@ -11,8 +11,8 @@ from time import sleep
 from kipwire.cli.command_line import one_line
 from kipwire.console.dump.log_files import LogFile, log_file
 from kipwire.console.dump.logs import LogDump
-from kipwire.records.accounting import batch_heads
-from kipwire.records.names import base_offset_of, segment_after, segments_of
+from kipwire.logs.accounting import batch_heads
+from kipwire.logs.names import base_offset_of, segment_after, segments_of
 from kipwire.records.reading import MagicTwo
 from kipwire.tools.text import print_err
 

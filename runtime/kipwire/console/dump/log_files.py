@@ -13,9 +13,8 @@ from pathlib import Path
 from struct import Struct
 from typing import NamedTuple
 
-from kipwire.records import Bounds
-from kipwire.records.internal_topics import INTERNAL_TOPICS, METADATA
-from kipwire.records.names import (
+from kipwire.logs.internal_topics import INTERNAL_TOPICS, METADATA
+from kipwire.logs.names import (
     SEGMENT,
     SNAPSHOT,
     SnapshotEnd,
@@ -24,6 +23,7 @@ from kipwire.records.names import (
     segments_of,
     snapshot_end_of,
 )
+from kipwire.records import Bounds
 from kipwire.tools.io import files_below
 from kipwire.tools.text import printable_line
 from kipwire.traffic.captures import INDEX, PACKED

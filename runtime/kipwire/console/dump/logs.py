@@ -15,9 +15,9 @@ from typing import Protocol
 from kipwire.cli.output import Output
 from kipwire.console.dump.log_files import Log, LogFile
 from kipwire.console.dump.reading import Damage, Summary, damage_of, read_file
+from kipwire.logs.accounting import Tail
 from kipwire.model.errors import DecodeError
 from kipwire.records import Bounds, Record, RecordBatch
-from kipwire.records.accounting import Tail
 from kipwire.records.reading import MagicTwo
 from kipwire.records.space import Space, SpaceCounter
 from kipwire.tools.text import count_of, print_err

@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 
 from kipwire.cli.command_line import one_line
 from kipwire.cli.output import Output
-from kipwire.model.errors import DecodeError, KipwireError
-from kipwire.model.structs import Struct
-from kipwire.records import read_segment
-from kipwire.records.names import SEGMENT, base_offset_of, partition_of
-from kipwire.records.partition_files import (
+from kipwire.logs import read_segment
+from kipwire.logs.names import SEGMENT, base_offset_of, partition_of
+from kipwire.logs.partition_files import (
     Misfit,
     aborted_transactions,
     leader_epochs,
@@ -24,6 +22,8 @@ from kipwire.records.partition_files import (
     time_index,
     time_misfits,
 )
+from kipwire.model.errors import DecodeError, KipwireError
+from kipwire.model.structs import Struct
 from kipwire.tools.text import count_of, print_err, printable_line
 from kipwire.tools.times import moment_text
 

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kipwire.logs import accounting
+from kipwire.logs.accounting import Tail
+from kipwire.logs.names import segment_after, snapshot_end_of
+from kipwire.logs.offsets import Misplaced
+from kipwire.logs.segments import offsets_of_file, read_part
+from kipwire.logs.stream import StreamBuffer, read_stream
 from kipwire.model.errors import DecodeError
-from kipwire.records import Bounds, RecordBatch, accounting
-from kipwire.records.accounting import Tail
+from kipwire.records import Bounds, RecordBatch
 from kipwire.records.checks import without_number
-from kipwire.records.names import segment_after, snapshot_end_of
-from kipwire.records.offsets import Misplaced
 from kipwire.records.reading import MagicTwo
-from kipwire.records.segments import offsets_of_file, read_part
-from kipwire.records.stream import StreamBuffer, read_stream
 from kipwire.tools.times import NONE, is_plausible, now
 
 _NAME = ""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from kipwire.console.arriving import AT_ONCE, Arriving
 from kipwire.console.dump.log_files import HEAD_BYTES, RAW, STANDARD_INPUT, LogFile, begins_as_a_log
+from kipwire.logs.accounting import head_of
+from kipwire.logs.internal_topics import METADATA
+from kipwire.logs.stream import StreamBuffer
 from kipwire.model.errors import KipwireError
 from kipwire.records import read_batches
-from kipwire.records.accounting import head_of
 from kipwire.records.control import control_type
 from kipwire.records.heads import RECORDS
-from kipwire.records.internal_topics import METADATA
-from kipwire.records.stream import StreamBuffer
 from kipwire.traffic.any_capture import Capture
 from kipwire.traffic.captures import INDEX
 from kipwire.traffic.packet_files import is_packets

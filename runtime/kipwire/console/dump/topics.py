@@ -19,11 +19,11 @@ from kipwire.console.dump.log_files import Log, internal_of
 from kipwire.console.dump.logs import Item, LogDump
 from kipwire.console.dump.reading import Damage, describe_damage
 from kipwire.console.dump.wanted import Chunk, Wanted, first_of_last
+from kipwire.logs.accounting import Head
+from kipwire.logs.segments import read_part
 from kipwire.records import Bounds, RecordBatch, read_committed
-from kipwire.records.accounting import Head
 from kipwire.records.bounds import HEAD_BYTES
-from kipwire.records.names import HIGHEST_INT32
-from kipwire.records.segments import read_part
+from kipwire.records.heads import HIGHEST_INT32
 from kipwire.tools.text import print_err, printable_line
 
 TYPE_CHECKING = False

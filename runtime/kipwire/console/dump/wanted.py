@@ -19,10 +19,10 @@ from typing import NamedTuple
 from kipwire.console.dump.log_files import LogFile, within
 from kipwire.console.dump.logs import Item
 from kipwire.console.dump.reading import read_file
+from kipwire.logs.accounting import Head, batch_heads, head_at
+from kipwire.logs.partition_files import offset_index
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.records import Bounds, RecordBatch
-from kipwire.records.accounting import Head, batch_heads, head_at
-from kipwire.records.partition_files import offset_index
 from kipwire.records.reading import MagicTwo, formats_of
 
 MOST_PLACES = 1 << 12

@@ -148,7 +148,7 @@ def _reason_against(word: str) -> str:
     """Explain how to look at a capture or a log, which has more than one message; "" for anything else."""
     from kipwire.console.dump.log_files import HEAD_BYTES, begins_as_a_log  # more imports than all of inspect
     from kipwire.console.dump.partition_files import kind_of
-    from kipwire.records.names import SEGMENT, SNAPSHOT, segments_of
+    from kipwire.logs.names import SEGMENT, SNAPSHOT, segments_of
 
     path = Path(word)
     shown = one_line(path)

@@ -14,8 +14,8 @@ from kipwire.cli.command_line import PATH, OneOf, fail, one_line
 from kipwire.cli.options import MagicTwoOption
 from kipwire.console.pack.lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
+from kipwire.logs.names import Partition, partition_of
 from kipwire.model.errors import KipwireError
-from kipwire.records.names import Partition, partition_of
 from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection

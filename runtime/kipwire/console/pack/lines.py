@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
+from kipwire.logs.names import Partition, base_offset_of, partition_of, snapshot_end_of
 from kipwire.model.errors import KipwireError
 from kipwire.model.types import TYPES
 from kipwire.records import Record
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.compression import COMPRESSIONS
-from kipwire.records.heads import CONTROL, FORMATS, MAGIC_2, TRANSACTIONAL
+from kipwire.records.heads import CONTROL, FORMATS, HIGHEST_INT32, MAGIC_2, TRANSACTIONAL
 from kipwire.records.model import Header, header_key
-from kipwire.records.names import HIGHEST_INT32, Partition, base_offset_of, partition_of, snapshot_end_of
 from kipwire.records.reading import MagicTwo
 from kipwire.records.rebuilding import BatchHead
 from kipwire.tools.text import did_you_mean, json_words

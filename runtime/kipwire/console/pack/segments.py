@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from kipwire.console.pack.lines import JsonBatch, LineError
+from kipwire.logs.names import SEGMENT, Partition
 from kipwire.model.errors import EncodeError
-from kipwire.records.names import HIGHEST_INT32, SEGMENT, Partition
+from kipwire.records.heads import HIGHEST_INT32
 from kipwire.records.reading import formats_of
 from kipwire.records.rebuilding import rebuilt_batch
 

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from kipwire.records.heads import HIGHEST_INT32, HIGHEST_OFFSET
+
 SEGMENT, SNAPSHOT = ".log", ".checkpoint"
-HIGHEST_INT32 = 2**31 - 1
-"""The highest number of a partition, and the highest epoch."""
-HIGHEST_OFFSET = 2**63 - 1
 
 _FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
 _SEGMENT = re.compile(r"(?P<base_offset>[0-9]{20})\.log")

@@ -11,19 +11,19 @@ import pytest
 
 from kipwire import DecodeError
 from kipwire.codec.checksums import crc32c
+from kipwire.logs import accounting
+from kipwire.logs.accounting import Damage, Tail
+from kipwire.logs.segments import read_part
 from kipwire.records import (
     Record,
     RecordBatch,
-    accounting,
     read_batches,
     read_segment,
     with_offsets,
     write_batch,
     write_message_set,
 )
-from kipwire.records.accounting import Damage, Tail
 from kipwire.records.heads import FORMATS
-from kipwire.records.segments import read_part
 
 BATCHES = [write_batch([Record(offset=i, timestamp=i, value=b"v" * 100 * i)]) for i in range(5)]
 WHOLE = b"".join(BATCHES)

@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO, cast
 
+from kipwire.logs.accounting import Damage, Tail, head_of
+from kipwire.logs.offsets import Misplaced, OffsetOrder, Offsets, Passing
+from kipwire.logs.segments import read_part
 from kipwire.model.errors import DecodeError
-from kipwire.records.accounting import Damage, Tail, head_of
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
 from kipwire.records.heads import RECORDS, Format
 from kipwire.records.model import RecordBatch
-from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
-from kipwire.records.segments import read_part
 
 MOST_KEPT = 2**31 - 1
 """Bytes that are kept in a temporary file at most: no segment has more."""
@@ -90,7 +90,7 @@ def read_stream(
     rules = rules_of(magic_2, MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
     cursor = Cursor(0)
     order = OffsetOrder(Offsets(), name)
-    passing = None if bounds is None else Passing(bounds, order, magic_2)
+    may_have = None if bounds is None else Passing(bounds, order, magic_2).may_have
     last = 0
 
     def take(position: int, size: int) -> bytes:
@@ -110,7 +110,7 @@ def read_stream(
             check_crcs=True,
             max_batch_size=MAX_BATCH_SIZE,
             file=name,
-            passing=passing,
+            may_have=may_have,
         )
         try:
             for batch in batches:

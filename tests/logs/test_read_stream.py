@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from kipwire.records import Bounds, Record, RecordBatch, stream, write_batch
-from kipwire.records.accounting import Damage, Tail
-from kipwire.records.offsets import Misplaced
-from kipwire.records.segments import read_part
-from kipwire.records.stream import StreamBuffer, read_stream
+from kipwire.logs import stream
+from kipwire.logs.accounting import Damage, Tail
+from kipwire.logs.offsets import Misplaced
+from kipwire.logs.segments import read_part
+from kipwire.logs.stream import StreamBuffer, read_stream
+from kipwire.records import Bounds, Record, RecordBatch, write_batch
 from tests.support.damaged_logs import damage, written_log
 from tests.support.places import DATA
 

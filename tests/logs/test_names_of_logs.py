@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kipwire.records.names import base_offset_of, partition_of, segment_after, segments_of, snapshot_end_of
+from kipwire.logs.names import base_offset_of, partition_of, segment_after, segments_of, snapshot_end_of
 
 
 def test_names_of_brokers_are_read() -> None:

@@ -15,9 +15,8 @@ from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import wrong_checksum
-from kipwire.records.heads import NO_TIMESTAMP
+from kipwire.records.heads import HIGHEST_INT32, HIGHEST_OFFSET, NO_TIMESTAMP
 from kipwire.records.model import RecordBatch
-from kipwire.records.names import HIGHEST_INT32, HIGHEST_OFFSET
 from kipwire.tools.text import count_of, only_left
 
 _OFFSET_ENTRY = Packer(">ii")

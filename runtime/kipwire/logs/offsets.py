@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from kipwire.model.errors import DecodeError
 from kipwire.records.bounds import HEAD_BYTES, UNKNOWN, Bounds, span_of
 from kipwire.records.checks import error_at
-from kipwire.records.heads import HEAD, SIZE_END
+from kipwire.records.heads import HEAD, HIGHEST_OFFSET, SIZE_END
 from kipwire.records.model import RecordBatch
-from kipwire.records.names import HIGHEST_OFFSET
 
 NONE = -1
 """The last offset before the first batch of a log."""

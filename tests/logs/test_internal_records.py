@@ -12,9 +12,7 @@ from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmen
 from kafka_messages.topic_record.v0 import TopicRecord
 from kipwire import DecodeError
 from kipwire.codec.wire import write_varint
-from kipwire.message.registry import registry_of
-from kipwire.records import Record, read_batches
-from kipwire.records.internal_topics import (
+from kipwire.logs.internal_topics import (
     COORDINATORS,
     ENVELOPES,
     METADATA,
@@ -23,6 +21,8 @@ from kipwire.records.internal_topics import (
     pack_envelope,
     unpack_envelope,
 )
+from kipwire.message.registry import registry_of
+from kipwire.records import Record, read_batches
 from tests.support.places import DATA
 
 KEY = OffsetCommitKey(group="g", topic="t", partition=3)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from kipwire import DecodeError
 from kipwire.drafts import kip_82, kip_98
+from kipwire.logs.accounting import Damage, Tail, batch_heads
+from kipwire.logs.offsets import Misplaced, OffsetOrder, Offsets
+from kipwire.logs.segments import read_part
+from kipwire.logs.stream import StreamBuffer, read_stream
 from kipwire.records import Bounds, Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
-from kipwire.records.accounting import Damage, Tail, batch_heads
-from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets
-from kipwire.records.segments import read_part
-from kipwire.records.stream import StreamBuffer, read_stream
 
 FORMATS: tuple[Any, ...] = ("kip-82", "kip-98 draft")
 CODECS: tuple[Any, ...] = ("none", "gzip", "lz4")

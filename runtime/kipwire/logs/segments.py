@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from kipwire.logs.accounting import Damage, Search, Tail, account
+from kipwire.logs.names import base_offset_of, segment_after, snapshot_end_of
+from kipwire.logs.offsets import Misplaced, OffsetOrder, Offsets, Passing, offsets_of_segment
 from kipwire.model.errors import DecodeError
-from kipwire.records.accounting import Damage, Search, Tail, account
 from kipwire.records.bounds import Bounds
 from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
-from kipwire.records.names import base_offset_of, segment_after, snapshot_end_of
-from kipwire.records.offsets import Misplaced, OffsetOrder, Offsets, Passing, offsets_of_segment
 from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
 
 _CHUNK_OF_BATCHES = 1 << 18
@@ -183,7 +183,7 @@ def read_part(
     search = Search(file, start, limit, magic_2)
     rules = rules_of(magic_2, max_decompressed_size, max_items)
     order = OffsetOrder(offsets, name)
-    passing = None if bounds is None else Passing(bounds, order, magic_2)
+    may_have = None if bounds is None else Passing(bounds, order, magic_2).may_have
     take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
     while cursor.position < min(end, limit):
         error = None
@@ -195,7 +195,7 @@ def read_part(
             check_crcs=check_crcs,
             max_batch_size=max_batch_size,
             file=name,
-            passing=passing,
+            may_have=may_have,
         )
         try:
             for batch in batches:

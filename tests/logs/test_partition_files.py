@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from kipwire.model.errors import DecodeError
-from kipwire.records import Record, read_batches, write_batch
-from kipwire.records.partition_files import (
+from kipwire.logs.partition_files import (
     LeaderEpoch,
     OffsetIndexEntry,
     PartitionOffset,
@@ -27,6 +25,8 @@ from kipwire.records.partition_files import (
     time_index,
     time_misfits,
 )
+from kipwire.model.errors import DecodeError
+from kipwire.records import Record, read_batches, write_batch
 from tests.support.places import DATA
 
 FOLDER = DATA / "partition_files" / "payments-0"
