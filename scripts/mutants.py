@@ -73,14 +73,14 @@ AREAS = {
         "tests/records/test_records_[egw]*.py tests/records/test_con*.py tests/records/test_records_[!egw]*.py",
         native_tests="tests/kernel/test_native_[bu]*.py",
     ),
-    "logs": Area("runtime/kipwire/logs/*.py", "tests/logs", native_tests="tests/pipeline/sources/test_batch_rows.py"),
+    "logs": Area("runtime/kipwire/logs/*.py", "tests/logs", native_tests="tests/tables/sources/test_batch_rows.py"),
     "kafka_log": Area(
-        "pipeline/kipjobs/sources/log_[rc]*.py pipeline/kipjobs/sources/batch_*.py"
-        " pipeline/kipjobs/sources/s[pe]*s.py pipeline/kipjobs/sources/changing_logs/*.py",
+        "runtime/kipwire/tables/sources/log_[rc]*.py runtime/kipwire/tables/sources/batch_*.py"
+        " runtime/kipwire/tables/sources/s[pe]*s.py runtime/kipwire/tables/sources/changing_logs/*.py",
         tests="",
-        native_tests="tests/pipeline/sources/test_batch_rows.py tests/pipeline/sources/test_streams.py"
-        " tests/pipeline/sources/test_[dlm]*.py tests/pipeline/sources/test_column_order.py"
-        " tests/pipeline/sources/test_progress.py tests/pipeline/sources/test_changing_logs.py",
+        native_tests="tests/tables/sources/test_batch_rows.py tests/tables/sources/test_streams.py"
+        " tests/tables/sources/test_[dlm]*.py tests/tables/messages/test_column_order.py"
+        " tests/pipeline/sources/test_progress.py tests/tables/sources/test_changing_logs.py",
     ),
 }
 

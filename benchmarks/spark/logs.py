@@ -12,10 +12,10 @@ from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
 from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio, share_of
 from benchmarks.targets import Verdict
-from kipjobs.sources.batch_heads import RowFilter
-from kipjobs.sources.log_rows import read_rows
-from kipjobs.sources.segments import find_segments
-from kipjobs.sources.splits import cut_segment
+from kipwire.tables.sources.batch_heads import RowFilter
+from kipwire.tables.sources.log_rows import read_rows
+from kipwire.tables.sources.segments import find_segments
+from kipwire.tables.sources.splits import cut_segment
 
 if TYPE_CHECKING:
     from kipwire.records.compression import Compression

@@ -14,9 +14,9 @@ from pyspark.sql.types import StructType
 import kafka_messages
 import kipspark
 from benchmarks.spark.messages import COMMIT, Kind
-from kipjobs.messages.decoding import decode_strictly
-from kipjobs.messages.selection import Selection, all_versions_type
 from kipspark.arrow import struct_type
+from kipwire.tables.messages.decoding import decode_strictly
+from kipwire.tables.messages.selection import Selection, all_versions_type
 
 FLOOR = "identity mapInArrow"
 READY = "the columns ready in memory, from mapInArrow"

@@ -15,12 +15,12 @@ import click
 
 from kipjobs.engines import Session
 from kipjobs.engines.embedded.progress import Progress
-from kipjobs.engines.embedded.session import MEMORY, EmbeddedSession
-from kipjobs.errors import EngineError, out_of_space
+from kipjobs.engines.embedded.session import MEMORY, EmbeddedSession, EngineError
 from kipjobs.jobs.catalog import JOBS, job_command
 from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
 from kipwire.cli.command_line import fail, system_error
+from kipwire.tables.errors import out_of_space
 from kipwire.tools.text import print_err
 
 _BYTES_A_SECOND = 100 * 10**6

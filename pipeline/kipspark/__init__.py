@@ -17,7 +17,6 @@ from kipwire.model.extras import explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipjobs.errors import BrokenMessageError, JobError, SourceError
     from kipspark.spark.functions import (
         counted,
         error_name,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         with_message,
     )
     from kipspark.spark.sql import register
+    from kipwire.tables.errors import BrokenMessageError, JobError, SourceError
 
 __all__ = [
     "BrokenMessageError",
@@ -52,9 +52,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BrokenMessageError": "kipjobs.errors",
-    "JobError": "kipjobs.errors",
-    "SourceError": "kipjobs.errors",
+    "BrokenMessageError": "kipwire.tables.errors",
+    "JobError": "kipwire.tables.errors",
+    "SourceError": "kipwire.tables.errors",
     "register": "kipspark.spark.sql",
     "counted": "kipspark.spark.functions",
     "error_name": "kipspark.spark.functions",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 from pyspark.sql import types as spark
 
-from kipjobs.arrow import TIMESTAMP
+from kipwire.tables.arrow import TIMESTAMP
 
 _PRIMITIVES: dict[pa.DataType, Callable[[], spark.DataType]] = {
     pa.bool_(): spark.BooleanType,

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 # After pyspark, which brings it: where both are missing, the error has to name pyspark, which has an extra.
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
-from kipjobs.errors import ROOM, out_of_space
+from kipwire.tables.errors import ROOM, out_of_space
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 """The exceptions of Spark's Python code."""

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipjobs.sources.formats import log_plan
 from kipwire import DecodeError
 from kipwire.columns import RecordColumns
 from kipwire.records import read_batches, read_segment
 from kipwire.records.compression import COMPRESSIONS, CompressedDataError, Compression, compress, decompress
+from kipwire.tables.sources.formats import log_plan
 from tests.support.compressed_parts import (
     ANSWERS,
     CODECS,

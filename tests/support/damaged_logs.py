@@ -15,7 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple
 
-from kipjobs.errors import SourceError
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
 from kipwire.logs.accounting import Damage, Tail
@@ -24,6 +23,7 @@ from kipwire.logs.offsets import Misplaced
 from kipwire.logs.segments import may_grow, offsets_of_file, read_part
 from kipwire.records import Record, RecordBatch, read_segment, write_batch, write_message_set
 from kipwire.records.heads import SIZE, SIZE_END
+from kipwire.tables.errors import SourceError
 
 _LOST = re.compile(r"bytes (\d+) to (\d+) are not read$")
 _TAIL = re.compile(r"^([\d,]+) bytes? from byte (\d+) on: ")

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipjobs.sources.formats import log_plan
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import KipwireError
 from kipwire.console.dump import reading
@@ -25,6 +24,7 @@ from kipwire.logs.accounting import Tail
 from kipwire.logs.stream import StreamBuffer
 from kipwire.records import Bounds, Record, RecordBatch, read_segment, write_batch
 from kipwire.records.heads import LAST_OFFSET_DELTA, MAGIC
+from kipwire.tables.sources.formats import log_plan
 
 HEAD = 61
 SEGMENTS, BATCHES, RECORDS = 2, 3, 3

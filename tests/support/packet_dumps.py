@@ -11,7 +11,7 @@ from random import Random
 from struct import pack
 from typing import Any
 
-from kipjobs.sources.captures import FrameFilter, parts, read_frames
+from kipwire.tables.sources.captures import FrameFilter, parts, read_frames
 from kipwire.traffic.packet_headers import ACK, FIN, SYN
 from tests.support.places import ROOT
 

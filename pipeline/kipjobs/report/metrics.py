@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, functions_of
+from kipwire.tables.arrow import python_rows
 from kipwire.tools.exposition import gauge_lines, pairs_text
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kipjobs.engines import engine_of
-from kipjobs.errors import JobError
 from kipjobs.report.report import Table
+from kipwire.tables.errors import JobError
 from kipwire.tools.atomic import need_place, new_folder, rename_new, write_atomically
 
 

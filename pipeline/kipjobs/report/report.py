@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from kipjobs.arrow import python_rows
 from kipjobs.engines import Column, DataFrame
 from kipjobs.report.metrics import Metrics
+from kipwire.tables.arrow import python_rows
 from kipwire.tools.text import printable_line
 from kipwire.tools.times import date_text
 

@@ -16,10 +16,10 @@ from itertools import accumulate
 from json import dumps
 from typing import Any
 
-from kipjobs.errors import JobError
 from kipjobs.report.report import Chart, FirstRows, Report, Row, cell, heading, is_numeric
 from kipwire.cli.page import escaped, part
 from kipwire.cli.page import page as shell
+from kipwire.tables.errors import JobError
 
 _LOOK: dict[Any, Any] = {
     "svg.fonttype": "none",

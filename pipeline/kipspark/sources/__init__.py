@@ -51,7 +51,7 @@ The driver's side lists, and opens few files: indexes, the last segment of a log
 read all else. Nothing but the `Reader` and its work goes from one to the other, and secrets of a store are in that, not
 in any error (`test_what_is_wrong_with_a_store_is_one_line_without_secrets`).
 
-To add a source: its plan in `kipjobs.sources.formats`, its class in `register` here, its options in
+To add a source: its plan in `kipwire.tables.sources.formats`, its class in `register` here, its options in
 docs/spark-sources.md.
 """
 

@@ -1,6 +1,6 @@
 """The Spark data sources of files that are read once, as they are at present: snapshots, partition files, captures.
 
-Each class is one format; `kipjobs.sources.formats` has their plans. `base` explains how Spark uses a source, and
+Each class is one format; `kipwire.tables.sources.formats` has their plans. `base` explains how Spark uses a source, and
 `log_source` has the one that may also be a stream.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark.sql.types import StructType
 
-from kipjobs.sources.formats import FORMATS
 from kipspark.arrow import struct_type
 from kipspark.sources.base import Reader
+from kipwire.tables.sources.formats import FORMATS
 
 
 class _FileSource(DataSource):

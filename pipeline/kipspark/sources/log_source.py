@@ -13,14 +13,14 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kipjobs.errors import SourceError
-from kipjobs.files.access import check_are_here
-from kipjobs.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
-from kipjobs.sources.changing_logs.follower import Follower
-from kipjobs.sources.logs import OPTIONS, Request, group_work, plan, read, request_of, schema_of
-from kipjobs.sources.options import Options
 from kipspark.arrow import struct_type
 from kipspark.sources.base import Reader, rows, tasks
+from kipwire.tables.errors import SourceError
+from kipwire.tables.files.access import check_are_here
+from kipwire.tables.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
+from kipwire.tables.sources.changing_logs.follower import Follower
+from kipwire.tables.sources.logs import OPTIONS, Request, group_work, plan, read, request_of, schema_of
+from kipwire.tables.sources.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit

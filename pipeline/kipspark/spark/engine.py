@@ -28,14 +28,14 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from kipjobs.arrow import HIGHEST_MILLISECOND
-from kipjobs.files.access import read_path
-from kipjobs.messages.records import Records
-from kipjobs.messages.selection import KAFKA, Selection
 from kipspark.arrow import spark_type, struct_type
 from kipspark.spark.column_functions import ColumnOrName, compute_once
 from kipspark.spark.functions import passing_decoder, passing_record_decoder
 from kipspark.spark.session import tasks_at_once
+from kipwire.tables.arrow import HIGHEST_MILLISECOND
+from kipwire.tables.files.access import read_path
+from kipwire.tables.messages.records import Records
+from kipwire.tables.messages.selection import KAFKA, Selection
 from kipwire.tools.times import FIRST_MICROSECOND, LAST_MICROSECOND, NONE
 
 ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]

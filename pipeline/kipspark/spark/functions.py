@@ -24,14 +24,20 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from kafka_messages.enums import ErrorCode
-from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, Mode
-from kipjobs.messages.decoding import check_mode, check_selection, decode, decode_strictly, raise_first
-from kipjobs.messages.encoding import encode, encode_strictly
-from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
-from kipjobs.messages.row_errors import ERROR_TYPE, error_array
-from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark.arrow import struct_type
 from kipspark.spark.column_functions import STRUCTS, ColumnFunction, ColumnOrName, column_function, compute_once
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, JobError, Mode
+from kipwire.tables.messages.decoding import check_mode, check_selection, decode, decode_strictly, raise_first
+from kipwire.tables.messages.encoding import encode, encode_strictly
+from kipwire.tables.messages.records import (
+    Records,
+    decode_coordinator,
+    decode_metadata,
+    raise_first_record,
+    records_type,
+)
+from kipwire.tables.messages.row_errors import ERROR_TYPE, error_array
+from kipwire.tables.messages.selection import KAFKA, Selection, all_versions_type
 
 Columns = dict[str, pa.Array]
 """The columns of a batch by name, in their order."""

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from kipjobs.errors import JobError
+from kipwire.tables.errors import JobError
 
 OLDEST = 17
 """The first version that Spark 4 runs on."""

@@ -18,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, StructType
 
-from kipjobs.errors import JobError
+from kipwire.tables.errors import JobError
 
 _functions: Any = sf
 """Untyped, since pandas_udf is typed for use as a decorator only."""

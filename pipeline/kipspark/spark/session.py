@@ -22,12 +22,12 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
-from kipjobs.errors import JobError
 from kipjobs.report.line import line_saying
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipspark.sources import register
 from kipspark.spark import worker_python
 from kipspark.spark.java import use_java
+from kipwire.tables.errors import JobError
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set if spark-submit has started this program; then it has chosen the master, and everything else."""

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as sf
 
-from kipjobs.errors import JobError
-from kipjobs.sources.options import parse_list
 from kipspark.sources import register as register_sources
 from kipspark.spark import worker_python
 from kipspark.spark.functions import (
@@ -29,6 +27,8 @@ from kipspark.spark.functions import (
     to_message,
 )
 from kipwire import KipwireError
+from kipwire.tables.errors import JobError
+from kipwire.tables.sources.options import parse_list
 
 _WHERE = "classic sessions of Spark 4.0 to 4.3 have them"
 

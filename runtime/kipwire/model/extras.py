@@ -13,8 +13,9 @@ MODULES = {
     "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
-    "jobs": ("duckdb", "matplotlib", "numpy"),
-    "spark": ("click", "matplotlib", "numpy", "pandas", "pyspark"),
+    "tables": ("numpy",),
+    "jobs": ("duckdb", "matplotlib"),
+    "spark": ("click", "matplotlib", "pandas", "pyspark"),
     "plot": ("matplotlib",),
     "object-stores": ("fsspec", "s3fs"),
 }
@@ -23,7 +24,7 @@ MODULES = {
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
-WITH = {"testing": ("records",), "jobs": ("records", "columns", "console"), "spark": ("records", "columns")}
+WITH = {"testing": ("records",), "tables": ("records", "columns"), "jobs": ("tables", "console"), "spark": ("tables",)}
 """The extras that an extra brings, too."""
 
 
@@ -55,8 +56,13 @@ def explain_missing(what: str, extra: str, error: ImportError) -> MissingExtraEr
     extras = [one for one, modules in MODULES.items() if library in modules]
     if not extras:
         return None
-    is_brought = not {extra, *WITH.get(extra, ())}.isdisjoint(extras)
+    is_brought = not _all_of(extra).isdisjoint(extras)
     return missing_extra(what, library.replace("_", "-"), extra if is_brought else extras[0])
+
+
+def _all_of(extra: str) -> set[str]:
+    """Return an extra, with those that it brings, too."""
+    return {extra}.union(*(_all_of(one) for one in WITH.get(extra, ())))
 
 
 def run_with_extra(program: str, extra: str, module: str) -> None:

@@ -26,9 +26,9 @@ from kipjobs.engines.embedded.engine import ENGINE
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.errors import JobError, out_of_space
 from kipwire.cli.jobs import JOBS
 from kipwire.records import Record, read_segment, with_offsets, write_batch
+from kipwire.tables.errors import JobError, out_of_space
 from tests.support.command_line import call
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs

@@ -15,7 +15,6 @@ from pyspark.sql import SparkSession
 
 from kipjobs.engines import Session
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, Mode
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.share.command import share_report
@@ -25,6 +24,7 @@ from kipjobs.report.report import Report
 from kipspark.jobs.offsets_stream.command import write_stream
 from kipspark.jobs.offsets_stream.stream import commits_of_folders
 from kipwire.records import Record, read_batches, read_segment, write_batch
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, JobError, Mode
 from tests.support.command_line import call
 from tests.support.places import DATA
 from tests.support.subjects.both_engines import Found, different, found

@@ -16,8 +16,6 @@ from pyspark.sql import SparkSession
 
 from kipjobs.engines import Session
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.errors import PERMISSIVE
-from kipjobs.files.roots import Roots
 from kipjobs.jobs.compaction.command import compaction_report
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
@@ -29,6 +27,8 @@ from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.outputs import TableFormat, json_lines
 from kipjobs.report.report import Report
 from kipwire.cli.jobs import Format
+from kipwire.tables.errors import PERMISSIVE
+from kipwire.tables.files.roots import Roots
 from tests.support.odd_logs import DAMAGED, JOBS, KINDS, missing, write_odd_logs
 from tests.support.subjects.both_engines import JOBS as REPORTS
 from tests.support.subjects.both_engines import different, of_both

@@ -16,7 +16,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kipjobs.errors import JobError
 from kipjobs.jobs.shared import running
 from kipjobs.jobs.shared.options import Outputs
 from kipjobs.report import charts
@@ -24,6 +23,7 @@ from kipjobs.report.outputs import write_file, write_tables
 from kipjobs.report.report import Chart, FirstRows, Report, Table, cell
 from kipjobs.report.terminal import report_lines
 from kipjobs.report.views import page
+from kipwire.tables.errors import JobError
 from kipwire.tools.atomic import new_folder, rename_new, write_atomically
 
 HOSTILE = [

@@ -13,12 +13,12 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 import kipspark
-from kipjobs.errors import JobError
-from kipjobs.messages.decoding import decode_strictly
-from kipjobs.messages.records import Records, decode_coordinator
-from kipjobs.messages.selection import Selection
 from kipspark.spark import functions
 from kipspark.spark.pandas_functions import arrow_type
+from kipwire.tables.errors import JobError
+from kipwire.tables.messages.decoding import decode_strictly
+from kipwire.tables.messages.records import Records, decode_coordinator
+from kipwire.tables.messages.selection import Selection
 from tests.support.places import DATA
 from tests.support.subjects.random_messages import random_message
 

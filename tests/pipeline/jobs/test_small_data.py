@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kipjobs.errors import JobError
 from kipjobs.jobs import tiered
 from kipspark import commands
 from kipspark.spark.session import FOR_FEW_ROWS
+from kipwire.tables.errors import JobError
 from kipwire.traffic.captures import FRAMES, INDEX
 
 MIB = 2**20
@@ -125,7 +125,7 @@ def test_paths_of_a_server_are_not_looked_for_here(
     def looked(*_: Any) -> Any:
         raise AssertionError("a path of the server is looked for here")
 
-    monkeypatch.setattr("kipjobs.files.roots.files_at", looked)
+    monkeypatch.setattr("kipwire.tables.files.roots.files_at", looked)
     assert chosen(command, "/of/the/server", "--remote", "sc://localhost") == {}
 
 

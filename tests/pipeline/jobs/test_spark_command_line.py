@@ -19,7 +19,6 @@ from pyspark.errors import PySparkException
 
 import kipjobs
 import kipspark
-from kipjobs.errors import SourceError
 from kipjobs.jobs.catalog import JOBS
 from kipjobs.report.outputs import write_file
 from kipspark import commands
@@ -27,6 +26,7 @@ from kipspark.jobs.offsets_stream.command import ctrl_c
 from kipspark.reasons import reason
 from kipspark.spark.session import quiet_start, reason_in
 from kipspark.spark.worker_python import why_not
+from kipwire.tables.errors import SourceError
 from tests.support.places import DATA
 
 SEGMENTS = DATA / "segments"

@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from kipjobs.messages.decoding import decode_strictly
-from kipjobs.messages.framing import write_envelope
-from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
 from kipspark import from_message, schema_of_message, to_message
 from kipwire.message.registry import registry_of
+from kipwire.tables.messages.decoding import decode_strictly
+from kipwire.tables.messages.framing import write_envelope
+from kipwire.tables.messages.selection import KAFKA, Selection, all_versions_type
 from tests.support.spec_package import importable
 from tests.support.subjects.random_messages import random_message
 from tests.support.subjects.releases_of_kafka import write_release

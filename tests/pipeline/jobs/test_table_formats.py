@@ -15,7 +15,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from kipjobs.errors import JobError
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.shared import running
 from kipjobs.jobs.shared.options import Outputs
@@ -23,6 +22,7 @@ from kipjobs.report.metrics import Gauge, Metrics, exposition
 from kipjobs.report.outputs import TableFormat, write_tables
 from kipjobs.report.report import Report, Table
 from kipwire.cli.jobs import Format
+from kipwire.tables.errors import JobError
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kipjobs.arrow import TIMESTAMP, python_values
 from kipjobs.engines import Session
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.offsets.report import offsets_report
@@ -23,6 +22,7 @@ from kipjobs.report.report import Chart, cell, chart_rows
 from kipwire.cli import output
 from kipwire.cli.jobs import Format
 from kipwire.cli.output import metrics_text
+from kipwire.tables.arrow import TIMESTAMP, python_values
 from kipwire.tools.text import printable_json
 from kipwire.tools.times import EPOCH
 from tests.support.command_line import call

@@ -22,15 +22,15 @@ import kipspark
 from kafka_messages.enums import ErrorCode
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.compaction.command import compaction_report
-from kipjobs.messages.decoding import decode
-from kipjobs.messages.encoding import encode
-from kipjobs.messages.records import Records, decode_coordinator, decode_metadata
-from kipjobs.messages.row_errors import RowError, error_array
-from kipjobs.messages.selection import Selection, all_versions_type
-from kipjobs.sources.partition_files import KINDS
 from kipspark.arrow import struct_type
 from kipspark.spark.java import use_java
 from kipspark.spark.sql import FUNCTIONS
+from kipwire.tables.messages.decoding import decode
+from kipwire.tables.messages.encoding import encode
+from kipwire.tables.messages.records import Records, decode_coordinator, decode_metadata
+from kipwire.tables.messages.row_errors import RowError, error_array
+from kipwire.tables.messages.selection import Selection, all_versions_type
+from kipwire.tables.sources.partition_files import KINDS
 from tests.support.places import DATA
 from tests.support.subjects.both_engines import JOBS, different, found, of_both, outcomes
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS

@@ -15,21 +15,21 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kipjobs.errors import SourceError
-from kipjobs.messages.records import Records, decode_metadata
-from kipjobs.sources.batch_heads import RowFilter
-from kipjobs.sources.log_columns import LOG_SCHEMA
-from kipjobs.sources.log_rows import read_rows
-from kipjobs.sources.options import Options
-from kipjobs.sources.segments import Segment, find_segments
-from kipjobs.sources.snapshots import read_snapshot, snapshots_of
-from kipjobs.sources.splits import Split, cut_segment, position_before
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
 from kipwire import DecodeError, columns
 from kipwire.logs import partition_files
 from kipwire.records import Bounds, Record, read_batches, read_segment, with_offsets, write_batch
 from kipwire.records.sections import write_section
+from kipwire.tables.errors import SourceError
+from kipwire.tables.messages.records import Records, decode_metadata
+from kipwire.tables.sources.batch_heads import RowFilter
+from kipwire.tables.sources.log_columns import LOG_SCHEMA
+from kipwire.tables.sources.log_rows import read_rows
+from kipwire.tables.sources.options import Options
+from kipwire.tables.sources.segments import Segment, find_segments
+from kipwire.tables.sources.snapshots import read_snapshot, snapshots_of
+from kipwire.tables.sources.splits import Split, cut_segment, position_before
 from tests.support import golden_data
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.batch_bytes import foreign_batch
@@ -150,7 +150,7 @@ def test_room_that_an_index_has_in_advance_is_not_read(segment: Segment, monkeyp
         yield from entries(file, base_offset)
         read.append(file.tell())
 
-    monkeypatch.setattr("kipjobs.sources.splits.offset_index", measured)
+    monkeypatch.setattr("kipwire.tables.sources.splits.offset_index", measured)
     assert position_before(segment, 199) == starts[10]
     assert 0 < read[0] <= 1 << 16
 

@@ -10,10 +10,8 @@ from typing import Any, cast
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, Session
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipjobs.files.roots import Roots
 from kipjobs.jobs.compaction.command import compaction_report
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
@@ -25,6 +23,8 @@ from kipjobs.report.metrics import exposition
 from kipjobs.report.report import Report
 from kipspark.reasons import SPARK_ERRORS, reason
 from kipwire import KipwireError
+from kipwire.tables.arrow import python_rows
+from kipwire.tables.files.roots import Roots
 
 JOBS: dict[str, Callable[[Session, Roots], Report]] = {
     "offsets": offsets_report,

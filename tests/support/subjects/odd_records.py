@@ -11,12 +11,12 @@ from uuid import UUID
 from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
 from kipjobs.jobs import offsets
-from kipjobs.messages.records import REMOTE, types_of
 from kipwire import Message, build
 from kipwire.codec.wire import write_varint
 from kipwire.logs.internal_topics import pack_envelope
 from kipwire.message.registry import registry_of
 from kipwire.records import Record, read_segment, write_batch
+from kipwire.tables.messages.records import REMOTE, types_of
 from tests.support.subjects.broker_logs import NOW, numbered, write_log
 from tests.support.subjects.random_messages import random_message
 

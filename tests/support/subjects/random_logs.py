@@ -8,11 +8,11 @@ from typing import Any, Literal
 from uuid import UUID
 
 from kafka_messages.enums import TransactionState
-from kipjobs.messages.records import types_of
 from kipwire import Message, Struct
 from kipwire.logs.internal_topics import METADATA_FRAME
 from kipwire.message.registry import registry_of
 from kipwire.records import Record, write_batch
+from kipwire.tables.messages.records import types_of
 from tests.support.subjects.broker_logs import NOW, marker, write_log
 from tests.support.subjects.random_messages import random_message
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from kipjobs.engines.embedded.columns import Column, join_columns
 from kipjobs.engines.embedded.types import type_of
-from kipjobs.messages.decoding import decode as decode_messages
-from kipjobs.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipjobs.messages.selection import KAFKA, Selection, all_versions_type
+from kipwire.tables.messages.decoding import decode as decode_messages
+from kipwire.tables.messages.records import Records, decode_coordinator, decode_metadata, records_type
+from kipwire.tables.messages.selection import KAFKA, Selection, all_versions_type
 
 _numbers = count()
 

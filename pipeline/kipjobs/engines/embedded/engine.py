@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kipjobs.arrow import python_rows, python_values
 from kipjobs.engines.embedded.columns import Column, text
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.functions import EmbeddedFunctions
 from kipjobs.engines.embedded.json_text import csv_field, dump_line
 from kipjobs.engines.embedded.session import EmbeddedSession
+from kipwire.tables.arrow import python_rows, python_values
 
 
 class EmbeddedEngine:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kipjobs.arrow import python_rows
 from kipjobs.engines.embedded.columns import Column, column, column_of, order_of, quote, with_name
 from kipjobs.engines.embedded.types import words_of
 from kipjobs.engines.functions import ArrowMap
+from kipwire.tables.arrow import python_rows
 
 if TYPE_CHECKING:
     from kipjobs.engines.embedded.session import EmbeddedSession

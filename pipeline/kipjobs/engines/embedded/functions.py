@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipjobs.arrow import HIGHEST_MILLISECOND
 from kipjobs.engines.embedded import decoders
 from kipjobs.engines.embedded.columns import (
     CURRENT_ROW,
@@ -31,6 +30,7 @@ from kipjobs.engines.embedded.columns import (
 )
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.json_text import json_texts
+from kipwire.tables.arrow import HIGHEST_MILLISECOND
 from kipwire.tools.times import NONE
 
 ColumnOrName = Column | str

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from kipjobs.sources.formats import Plan
+from kipwire.tables.sources.formats import Plan
 from kipwire.tools.text import count_of
 
 _MB = 1_000_000

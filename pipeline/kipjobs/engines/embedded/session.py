@@ -24,8 +24,8 @@ import pyarrow as pa
 from kipjobs.engines.embedded.decoders import KNOWN, Decoder
 from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
 from kipjobs.engines.embedded.progress import Progress
-from kipjobs.errors import EngineError, JobError
-from kipjobs.sources.formats import FORMATS
+from kipwire.tables.errors import JobError
+from kipwire.tables.sources.formats import FORMATS
 
 MEMORY = 384
 """MiB that tables may take before they go to the disk. Memory of Python and of the files being read is not included."""
@@ -40,6 +40,10 @@ _OF_FILE = "Could not write file"
 """Part of DuckDB's error about a file, whose path follows."""
 _BEYOND = re.compile(r"\bout of range\b|\boverflow\b", re.IGNORECASE)
 """Part of DuckDB's errors about a number that its type cannot have."""
+
+
+class EngineError(JobError):
+    """Tables that the engine cannot compute; the text is kipwire's own, and the cause is the engine's error."""
 
 
 class EmbeddedSession:

@@ -6,7 +6,7 @@ import re
 
 import pyarrow as pa
 
-from kipjobs.arrow import TIMESTAMP
+from kipwire.tables.arrow import TIMESTAMP
 
 _TYPES = (
     ("boolean", "BOOLEAN", pa.bool_()),

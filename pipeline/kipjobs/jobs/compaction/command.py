@@ -8,8 +8,6 @@ from functools import partial
 import click
 
 from kipjobs.engines import Session, functions_of
-from kipjobs.errors import FAILFAST, JobError, Mode
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
 from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out, unread_places
@@ -17,7 +15,9 @@ from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs,
 from kipjobs.jobs.shared.reading import files, heads, log, removed_to
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report.report import Report, Table
-from kipjobs.sources.options import parse_list
+from kipwire.tables.errors import FAILFAST, JobError, Mode
+from kipwire.tables.files.roots import Roots, roots_text
+from kipwire.tables.sources.options import parse_list
 from kipwire.tools.text import did_you_mean
 
 

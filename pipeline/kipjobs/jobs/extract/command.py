@@ -13,11 +13,11 @@ from typing import BinaryIO, NamedTuple
 
 import click
 
-from kipjobs.errors import JobError, SourceError
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs.shared.options import FOLDER_HERE, PLACE, PORTS, port_numbers
-from kipjobs.sources.capture_files import find_captures
-from kipjobs.sources.packet_captures import PacketCapture, number_frames
+from kipwire.tables.errors import JobError, SourceError
+from kipwire.tables.files.roots import Roots, roots_text
+from kipwire.tables.sources.capture_files import find_captures
+from kipwire.tables.sources.packet_captures import PacketCapture, number_frames
 from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.text import count_of, print_out
 from kipwire.traffic.captures import FRAMES, INDEX

@@ -7,11 +7,11 @@ from functools import partial
 
 import click
 
-from kipjobs.errors import JobError, Mode
 from kipjobs.jobs.metadata.report import metadata_report, nothing_of
 from kipjobs.jobs.metadata.tables import TOPIC
 from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.jobs.shared.running import Runner, run
+from kipwire.tables.errors import JobError, Mode
 
 
 @LOG_FOLDERS

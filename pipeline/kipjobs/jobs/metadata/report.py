@@ -13,10 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kipjobs.arrow import python_rows
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import FAILFAST, JobError, Mode
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata
 from kipjobs.jobs.shared.left_out import (
     damage,
@@ -30,6 +27,9 @@ from kipjobs.jobs.shared.times import is_plausible
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
 from kipjobs.report.report import Chart, Report, Table
+from kipwire.tables.arrow import python_rows
+from kipwire.tables.errors import FAILFAST, JobError, Mode
+from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tools.times import date_text
 
 
@@ -156,7 +156,7 @@ def nothing_of(roots: Roots) -> JobError:
 
 
 def utc(time: datetime | str | None) -> str:
-    """Format a time of `kipjobs.arrow.python_rows` for a report."""
+    """Format a time of `kipwire.tables.arrow.python_rows` for a report."""
     if time is None:
         return "an unknown time"
     return f"{date_text(time, ' ', 'seconds')} UTC" if isinstance(time, datetime) else time

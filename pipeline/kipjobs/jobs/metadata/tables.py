@@ -17,7 +17,7 @@ from functools import reduce
 from kafka_messages.enums import ConfigResourceType
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows
-from kipjobs.messages.records import Records, records_type, types_of
+from kipwire.tables.messages.records import Records, records_type, types_of
 
 TOPIC = "__cluster_metadata"
 OF_RECORDS = ("topic", "partition", "offset", "timestamp", "value", "is_control")

@@ -6,7 +6,6 @@ from functools import partial
 
 import click
 
-from kipjobs.errors import Mode
 from kipjobs.jobs.offsets import report as reports
 from kipjobs.jobs.offsets.tables import TOPIC
 from kipjobs.jobs.shared.options import (
@@ -20,6 +19,7 @@ from kipjobs.jobs.shared.options import (
     outputs,
 )
 from kipjobs.jobs.shared.running import Runner, run
+from kipwire.tables.errors import Mode
 
 METRICS = "File for lag in Prometheus' text format, such as kafka.prom."
 STALLED_AFTER: Decorator = click.option(

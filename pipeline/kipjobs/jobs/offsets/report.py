@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import FAILFAST, Mode
-from kipjobs.files.roots import Roots, each_root, roots_text
-from kipjobs.files.stores import is_url
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets import lag
 from kipjobs.jobs.shared.left_out import damage, damage_of_files, damage_of_heads, left_out, unread_records
@@ -26,6 +23,9 @@ from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
 from kipwire.cluster import metrics
 from kipwire.logs.internal_topics import METADATA
+from kipwire.tables.errors import FAILFAST, Mode
+from kipwire.tables.files.roots import Roots, each_root, roots_text
+from kipwire.tables.files.stores import is_url
 
 _COLUMNS = {"consumergroup": "group"}
 """Columns of labels with another name."""

@@ -7,8 +7,6 @@ offsets and lag are of its last state.
 from __future__ import annotations
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import FAILFAST, Mode
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, share
 from kipjobs.jobs.metadata.report import metadata_snapshot
 from kipjobs.jobs.shared.left_out import (
@@ -22,6 +20,8 @@ from kipjobs.jobs.shared.left_out import (
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
+from kipwire.tables.errors import FAILFAST, Mode
+from kipwire.tables.files.roots import Roots, roots_text
 
 _OF_ENDS = ("topic", "partition", "last_offset")
 

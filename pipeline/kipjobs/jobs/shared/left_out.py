@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import FAILFAST, JobError, Mode
-from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.reading import OF_HEADS, broken_batches, broken_files, broken_snapshots
-from kipjobs.messages.records import COORDINATORS, Records, unreadable_records
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Table
+from kipwire.tables.errors import FAILFAST, JobError, Mode
+from kipwire.tables.files.roots import Roots
+from kipwire.tables.messages.records import COORDINATORS, Records, unreadable_records
 from kipwire.tools.text import count_of
 
 UNKNOWN, DAMAGED = "unknown", "damaged"
@@ -112,7 +112,7 @@ def unread_records(rows: DataFrame, family: str, types: Iterable[str] = ()) -> D
 
     Args:
         rows: of `kafka_log`, of one topic: topic, partition, offset, value, is_control, and key for a coordinator's.
-        family: as of `kipjobs.messages.records.Records`.
+        family: as of `kipwire.tables.messages.records.Records`.
         types: those that are decoded; of others only unknown types are found.
     """
     sf = functions_of(rows)

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 import click
 
 import kipjobs
-from kipjobs.errors import FAILFAST, PERMISSIVE, JobError, SourceError
-from kipjobs.files.roots import roots_text
-from kipjobs.files.stores import is_url
 from kipjobs.report.outputs import TableFormat
-from kipjobs.sources.capture_files import find_captures
-from kipjobs.sources.options import Options
-from kipjobs.sources.partition_files import NOT_IN_STORES
-from kipjobs.sources.segments import Segment, find_segments
 from kipwire.cli.command_line import OneOf
 from kipwire.cli.jobs import Format, format_option
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, JobError, SourceError
+from kipwire.tables.files.roots import roots_text
+from kipwire.tables.files.stores import is_url
+from kipwire.tables.sources.capture_files import find_captures
+from kipwire.tables.sources.options import Options
+from kipwire.tables.sources.partition_files import NOT_IN_STORES
+from kipwire.tables.sources.segments import Segment, find_segments
 
 _PACKAGE = Path(kipjobs.__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Functions, Session, engine_of, functions_of
-from kipjobs.errors import FAILFAST, PERMISSIVE, Mode
-from kipjobs.files.roots import Roots
-from kipjobs.sources.options import path_options
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, Mode
+from kipwire.tables.files.roots import Roots
+from kipwire.tables.sources.options import path_options
 
 _COMMIT = "0001"
 """The type of a control record that commits, in hexadecimal; it follows the version, in the key."""

@@ -16,8 +16,6 @@ from typing import Any, Protocol
 import click
 
 from kipjobs.engines import Session
-from kipjobs.errors import Mode
-from kipjobs.files.roots import Roots
 from kipjobs.jobs.shared.options import (
     LOG_FOLDERS,
     PERMISSIVE_OPTION,
@@ -34,6 +32,8 @@ from kipjobs.report.terminal import report_lines
 from kipjobs.report.views import page
 from kipwire.cli.jobs import Format
 from kipwire.cli.output import Output, metrics_text
+from kipwire.tables.errors import Mode
+from kipwire.tables.files.roots import Roots
 from kipwire.tools.text import has_colour, print_err, print_out, printable_json, printable_line
 
 ReportOf = Callable[[Session], Report]

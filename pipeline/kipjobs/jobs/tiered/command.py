@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from kipjobs.engines import Session, functions_of
-from kipjobs.errors import FAILFAST, Mode
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import tiered
 from kipjobs.jobs.shared.left_out import damage, left_out, unread_records
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
 from kipjobs.jobs.shared.running import on_logs
-from kipjobs.messages.records import REMOTE
 from kipjobs.report.report import Report, Table
+from kipwire.tables.errors import FAILFAST, Mode
+from kipwire.tables.files.roots import Roots, roots_text
+from kipwire.tables.messages.records import REMOTE
 
 _HIDDEN = ("topic_id", "leader_epochs", "custom_metadata", "is_txn_index_empty")
 

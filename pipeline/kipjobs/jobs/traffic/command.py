@@ -12,8 +12,6 @@ from functools import partial
 import click
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import JobError
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import traffic
 from kipjobs.jobs.shared.options import CAPTURES, PORTS, Outputs, captures, outputs
 from kipjobs.jobs.shared.reading import frames
@@ -21,6 +19,8 @@ from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report import charts
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
+from kipwire.tables.errors import JobError
+from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.traffic.upgrades import line_of, releases
 
 LATEST = releases()[-1]

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
-from kipjobs.messages.selection import KAFKA
-from kipjobs.sources.captures import FRAMES_SCHEMA
 from kipwire import KipwireError
 from kipwire.message.registry import Registry, registry_of
+from kipwire.tables.messages.selection import KAFKA
+from kipwire.tables.sources.captures import FRAMES_SCHEMA
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic import upgrades
 from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of

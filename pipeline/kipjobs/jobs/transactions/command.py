@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipjobs.engines import DataFrame, Session, functions_of
-from kipjobs.errors import FAILFAST, Mode
-from kipjobs.files.roots import Roots, roots_text
 from kipjobs.jobs import metadata, transactions
 from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
 from kipjobs.jobs.shared.left_out import (
@@ -22,6 +20,8 @@ from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log, remo
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC, TYPE
 from kipjobs.report.report import Report, Table
+from kipwire.tables.errors import FAILFAST, Mode
+from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tools.text import count_of
 from kipwire.tools.times import now
 

@@ -19,8 +19,6 @@ import pyarrow as pa
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import TransactionState
 from kipjobs.engines import Column, DataFrame, Functions, functions_of
-from kipjobs.errors import FAILFAST, Mode, SourceError
-from kipjobs.files.access import path_text
 from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
 from kipjobs.jobs.shared.reading import folder, last_ends
 from kipjobs.jobs.shared.totals import one_row, rows, total
@@ -28,6 +26,8 @@ from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.logs import read_segment
 from kipwire.records import control_record
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
+from kipwire.tables.errors import FAILFAST, Mode, SourceError
+from kipwire.tables.files.access import path_text
 
 TOPIC = "__transaction_state"
 

@@ -15,14 +15,14 @@ from threading import Event
 import click
 from pyspark.sql import DataFrame
 
-from kipjobs.errors import PERMISSIVE, JobError, Mode
-from kipjobs.files.access import check_are_here
 from kipjobs.jobs.offsets import command as of_folders
 from kipjobs.jobs.shared.options import FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, logs, outputs
 from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.offsets_stream.stream import LeftOutOfStream, commits_of_folders
 from kipspark.running import OnSpark
 from kipwire.cli.jobs import Format
+from kipwire.tables.errors import PERMISSIVE, JobError, Mode
+from kipwire.tables.files.access import check_are_here
 from kipwire.tools.text import print_out
 
 _SECONDS_BETWEEN_LOOKS = 0.2

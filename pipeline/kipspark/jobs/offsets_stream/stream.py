@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
-from kipjobs.files.roots import Roots
 from kipjobs.jobs import offsets
-from kipjobs.sources.options import path_options
 from kipspark.spark.functions import error_of_coordinator
+from kipwire.tables.files.roots import Roots
+from kipwire.tables.sources.options import path_options
 from kipwire.tools.text import count_of, print_err, printable_line
 
 _NAME = "left_out"

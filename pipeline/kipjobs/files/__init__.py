@@ -1,1 +1,0 @@
-"""The files that the pipeline reads, on this machine and in stores."""

@@ -1,0 +1,1 @@
+"""The files that tables are made of, on this machine and in stores."""
