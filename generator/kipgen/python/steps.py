@@ -23,6 +23,7 @@ from itertools import accumulate
 from struct import calcsize
 from typing import Literal
 
+from kipgen.code import Code
 from kipgen.language.layout_properties import PREFIX_TYPES, REST
 from kipgen.resolve.wire import WireField
 from kipwire.model.types import PLUS_ONE, TYPES
@@ -30,6 +31,9 @@ from kipwire.model.types import PLUS_ONE, TYPES
 Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
 ]
+
+_COUNTS = {PLUS_ONE: Code("size - 1"), "varint": Code("size >> 1")}
+"""The length or count by its prefix, if reading gets it from the wire in another form."""
 
 _FIXED_PREFIXES = {type_: TYPES[type_].code for type_ in PREFIX_TYPES if type_ in TYPES}
 
@@ -105,6 +109,16 @@ class Step:
     def is_shared(self) -> bool:
         """True for an array that functions of the runtime write from its count on."""
         return self.kind in ("structs", "texts", "blobs") and not self.end
+
+    @property
+    def count(self) -> Code:
+        """The length or count as an expression of `size`, which is what reading finds on the wire."""
+        return _COUNTS.get(self.field.prefix or "", Code("size"))
+
+    @property
+    def value_end(self) -> Code:
+        """The position after a value of `count` bytes, when `pos` is its first byte."""
+        return Code(f"pos + ({self.count})" if ">>" in self.count else f"pos + {self.count}")
 
     @property
     def bits(self) -> tuple[int, ...]:
