@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import jinja2
 import pytest
 from jinja2 import nodes
+from jinja2.runtime import Macro
 
 from kipgen.language.names import RUNTIME_NAMES
 from kipgen.python import render
+from kipgen.python.pymodel import PyStruct, python_structs
+from kipgen.python.steps import Step
+from kipgen.reading.check import read_file
 from kipgen.reading.rules.examples import LEAF, field_of, spec
+from kipgen.resolve.headers import HeaderVersions, resolve_versions
 from kipgen.resources import template_folder
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
 from tests.support.spec_package import modules_of
 
 DEEPEST = 3
@@ -107,6 +114,90 @@ def test_arguments_are_not_deeper_than_the_call_that_gets_them() -> None:
     inner = "{% macro c() %}{{ d() }}{% endmacro %}{% macro d() %}{% endmacro %}"
     calls = calls_of({"one.j2": "{% macro a() %}{{ b(c()) }}{% endmacro %}{% macro b(text) %}{% endmacro %}" + inner})
     assert too_deep(calls) == []
+
+
+# What each macro makes, as the comment before it shows
+
+SPECS = [ROOT / "schemas" / "kafka_messages", ROOT / "schemas" / "kafka_records", DATA / "layouts"]
+
+EXAMPLE = re.compile(
+    r"""\{\#- (?: (?!\#\}). )*? \n (?P<spec>[A-Z]\w*) \ (?P<version>\d+)
+    (?: ,\ (?P<struct>[A-Z]\w*) )? (?: ,\ (?P<item>[a-z]\w*) )? :\n\n
+    (?P<code> (?: \ {4}[^\n]*\n )+ ) -?\#\}\n \{%\ macro\ (?P<macro>\w+)\(""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def examples(file: str) -> dict[str, re.Match[str]]:
+    """Find the example before each macro: a spec, a version, maybe a struct and an item of it, and the code."""
+    return {found["macro"]: found for found in EXAMPLE.finditer(templates()[file])}
+
+
+def macros(file: str) -> list[str]:
+    return [macro.name for macro in jinja2.Environment().parse(templates()[file]).find_all(nodes.Macro)]
+
+
+def struct_of(name: str, version: int, struct: str | None) -> PyStruct:
+    """Return a struct of a message in one version; without a name, the message itself."""
+    (file,) = (file for folder in SPECS for file in folder.rglob(f"{name}.json"))
+    checked = read_file(file)
+    assert checked.spec is not None, checked.problems
+    (message,) = (one for one in resolve_versions(checked.spec, HeaderVersions()) if one.version == version)
+    structs = {one.class_name: one for one in python_structs(message)}
+    return structs[struct or message.root.class_name]
+
+
+def step_of(item: str, steps: Sequence[Step]) -> Step:
+    """Return the step of an item: its own, or the one with the item in its run."""
+    (found,) = (step for step in steps if item in items_of(step))
+    return found
+
+
+def items_of(step: Step) -> set[str]:
+    slots = step.run.slots if step.run else ()
+    return {field.attribute for field in (*step.fields, *(slot.field for slot in slots)) if field is not None}
+
+
+def lines(code: object) -> str:
+    """Leave out empty lines, as `dense` does when a class is rendered."""
+    return "\n".join(line.rstrip() for line in str(code).splitlines() if line.strip())
+
+
+def made_by(file: str, struct: PyStruct, item: str | None) -> list[tuple[str, str]]:
+    """Render one item, or else the struct around its items; return each macro that was called, and its text."""
+    called: list[tuple[str, str]] = []
+    call = Macro.__call__
+
+    @functools.wraps(call)
+    def recording(macro: Macro, *args: Any, **options: Any) -> str:
+        text = call(macro, *args, **options)
+        called.append((macro.name, lines(text)))
+        return text
+
+    module: Any = render.environment().get_template(file).module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Macro, "__call__", recording)
+        if file == "read.py.j2":
+            module.steps([step_of(item, struct.all_read)]) if item else module.end(struct)
+        elif item is None:
+            module.body(struct, module.steps(struct.write[struct.is_framed :], struct))
+        else:
+            module.steps([step_of(item, struct.all_written)])
+            for tagged in struct.tagged:
+                if tagged.field.attribute == item:
+                    module.differs(tagged.field)
+    return called
+
+
+@pytest.mark.parametrize("file", ["read.py.j2", "write.py.j2"])
+def test_a_macro_makes_the_python_that_stands_before_it(file: str) -> None:
+    shown = examples(file)
+    assert [*shown] == macros(file), "a macro without an example before it, such as `MetadataRequest 12, topics:`"
+    for macro, example in shown.items():
+        struct = struct_of(example["spec"], int(example["version"]), example["struct"])
+        texts = [text for name, text in made_by(file, struct, example["item"]) if name == macro]
+        code = lines(re.sub("^    ", "", example["code"], flags=re.MULTILINE))
+        assert code in texts, f"{macro} of {file} makes this:\n\n" + "\n\n".join(texts)
 
 
 # Names that generated code uses
