@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from kipgen.language import names
 from kipgen.language.defaults import type_default
-from kipgen.language.spec import FieldSpec, MessageSpec
+from kipgen.language.spec import FieldSpec, MessageSpec, enum_of
 from kipgen.language.versions import Versions
-from kipgen.reading.enum_spec import enum_of
 
 
 @dataclass(frozen=True, slots=True)

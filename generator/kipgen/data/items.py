@@ -17,9 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kipgen.language.layout_properties import REST
-from kipgen.language.spec import Default, FieldSpec
+from kipgen.language.spec import Default, FieldSpec, enum_of
 from kipgen.python.steps import fixed_code
-from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.wire import Presence, WireField
 from kipwire.description.json_codec import float_to_json, uuid_to_json
 from kipwire.model.types import MAX_STRING, PLUS_ONE, PREFIXES, TYPES

@@ -29,6 +29,13 @@ class Location:
 Default = bool | int | float | str | UUID | tuple[()] | None
 """A field's default value; `()` is the empty array, the empty bytes or the struct of defaults, `None` is null."""
 
+ERROR_CODE = "ErrorCode"
+"""The enum of every int16 whose name is this, or ends so.
+
+Kafka names all its error codes so and gives the fields no property, and specs that Kafka's generator reads cannot have
+one. So the name alone must do.
+"""
+
 HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 """The name of the header before a message, by the type of that."""
 KAFKA_HEADERS = {
@@ -69,6 +76,12 @@ class FieldSpec:
     enum_bits: bool = False
     """True if the enum names the bits that are set in the number, not the number itself."""
     zero_copy: bool = False
+
+
+def enum_of(field: FieldSpec) -> str | None:
+    """Find the enum that names a field's numbers or their bits, if its package has it; None where there is none."""
+    is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
+    return field.enum or (ERROR_CODE if is_error else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,9 @@ import jinja2
 
 from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.language import names
-from kipgen.language.spec import MessageSpec, StructSpec
+from kipgen.language.spec import MessageSpec, StructSpec, enum_of
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.python.steps import fixed_code
-from kipgen.reading.enum_spec import enum_of
 from kipgen.resolve.headers import Before, HeaderVersions, first_flexible, resolve_versions
 from kipgen.resolve.wire import WireMessage
 from kipgen.resources import template_folder

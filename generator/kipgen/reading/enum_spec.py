@@ -18,7 +18,6 @@ from pathlib import Path
 
 from kipgen.language.names import header_constant
 from kipgen.language.problems import Problem
-from kipgen.language.spec import FieldSpec
 from kipgen.reading.draft import SpecPart
 from kipgen.reading.schema_check import abbreviate, check_schema
 from kipgen.reading.source import Document
@@ -27,13 +26,6 @@ from kipgen.resources import enum_schema_path
 
 ENUM_SUFFIX = ".enum.json"
 """Suffix of files that contain an enum, not a message."""
-
-ERROR_CODE = "ErrorCode"
-"""The enum of every int16 whose name is this, or ends so.
-
-Kafka names all its error codes so and gives the fields no property, and specs that Kafka's generator reads cannot have
-one. So the name alone must do.
-"""
 
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
@@ -107,12 +99,6 @@ class EnumDraft:
     part: SpecPart
     values: tuple[SpecPart, ...]
     """One for each value of the spec."""
-
-
-def enum_of(field: FieldSpec) -> str | None:
-    """Find the enum that names a field's numbers or their bits, if its package has it; None where there is none."""
-    is_error = field.type.element == "int16" and field.name.endswith(ERROR_CODE)
-    return field.enum or (ERROR_CODE if is_error else None)
 
 
 def is_enum_file(path: Path | str) -> bool:

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from kipgen.commands.compat.model import Finding
 from kipgen.commands.compat.rules import BY_ID
-from kipgen.language.spec import FieldSpec, Location, MessageSpec
+from kipgen.language.spec import FieldSpec, Location, MessageSpec, enum_of
 from kipgen.python.render import registry_entry
 from kipgen.python.render_enums import message_number_name, numbered_messages
 from kipgen.reading.draft import SpecPart
-from kipgen.reading.enum_spec import EnumDraft, EnumSpec, enum_of
+from kipgen.reading.enum_spec import EnumDraft, EnumSpec
 from kipgen.resolve.headers import header_versions
 from kipwire.model.types import TYPES
 

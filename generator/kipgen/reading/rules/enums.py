@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kipgen.language.spec import ERROR_CODE
 from kipgen.reading.draft import Draft, FieldDraft, SpecPart
-from kipgen.reading.enum_spec import ERROR_CODE, EnumDraft, EnumValue
+from kipgen.reading.enum_spec import EnumDraft, EnumValue
 from kipgen.reading.rules.examples import ALPHA, enum, field_of, spec
 from kipgen.reading.rules.rule import Finding, Folder, enum_rule, field_rule, folder_rule, reading_rule
 
