@@ -127,52 +127,75 @@ def _find_changes(
 ) -> PackageChanges:
     """Find the changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
-    hashed = _hashes(specs)
-    # Enums are hashed apart: they become one module of the package, not a folder for each.
-    named = {source: hash_ for source, hash_ in hashed.items() if is_enum_file(source)}
-    sources = {source: hash_ for source, hash_ in hashed.items() if source not in named}
+    messages, enums = _hashes(specs)
     present = present_files(package)
-    # An edited or removed file has no longer the hash of the manifest, so its spec is rendered again.
+
+    # A spec is done if the manifest has its hash and those of its files: after an edit of either it is rendered again.
     done = {
         source: made
         for source, made in earlier.specs.items()
-        if sources.get(source) == made.spec_hash and made.files.items() <= present.items()
+        if messages.get(source) == made.spec_hash and made.files.items() <= present.items()
     }
-    has_same_enums = named == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
-    work = _work(specs, read, earlier, set(sources), set(sources) - set(done), present, has_same_enums)
+    has_same_enums = enums == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
+    work = _work(specs, read, earlier, set(messages), set(messages) - set(done), present, has_same_enums)
     if any(problem.severity == "error" for problem in work.problems):
         return PackageChanges(package, work.problems)
 
-    texts = {TYPED_MARKER: ""}
-    made: dict[str, Made] = {}
-    for source, spec in work.specs.items():
-        shown = PurePosixPath(specs.resolve().name, source)
-        files = {str(path): text for path, text in render_message(spec, work.headers, str(shown)).items()}
-        texts.update(files)
-        # The files have no hashes yet; they get them below, when all texts are there.
-        made[source] = Made(sources[source], entry_digest(registry_entry(spec, work.headers)), dict.fromkeys(files, ""))
-        progress(len(made), len(work.specs))
-    if work.entries is not None:
-        entries = sorted(work.entries, key=lambda entry: entry.name)
-        texts["__init__.py"] = render_package(package_name, entries)
-        if named:
-            texts[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
-
+    # The new manifest has the hashes of the texts that are rendered now, and keeps the others.
+    rendered = _render_messages(specs, work, progress)
+    texts = {path: text for files in rendered.values() for path, text in files.items()}
+    texts |= {TYPED_MARKER: "", **_render_registry(specs, package_name, work, has_enums=bool(enums))}
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
-    made = {s: replace(one, files={path: hashes[path] for path in one.files}) for s, one in made.items()}
-    package_hash = hashes.get("__init__.py", earlier.package_hash)
-    enums = Enums(hashes.get(ENUMS_FILE, earlier.enums.content), named) if named else Enums()
-    new = Manifest(generator_hash(), package_hash, work.headers, enums, {**done, **made})
+    made = {
+        source: Made(
+            messages[source],
+            entry_digest(registry_entry(work.specs[source], work.headers)),
+            {path: hashes[path] for path in files},
+        )
+        for source, files in rendered.items()
+    }
+    new = Manifest(
+        made_by=generator_hash(),
+        package_hash=hashes.get("__init__.py", earlier.package_hash),
+        headers=work.headers,
+        enums=Enums(hashes.get(ENUMS_FILE, earlier.enums.content), enums) if enums else Enums(),
+        specs={**done, **made},
+    )
     texts[FILE_NAME] = manifest_text(new)
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
+
+    # A text that the package has already is not written, and a file that no spec makes is removed only if it is listed
+    # in the manifest of the package, which counts here even where it saves no work.
     changed = {path: text for path, text in texts.items() if present.get(path) != hashes[path]}
     wanted = {*new.files, FILE_NAME, TYPED_MARKER}
-    # The manifest in the package counts here even where it saves no work: its list marks what kipgen may remove.
     stale, strays = leftovers(package, present, wanted, recorded.files)
     in_the_way = obstacles(package, package_name.count("."), wanted, changed)
     # Another kipgen or black that makes the same texts leaves code that is up to date; only `made_by` would change.
     is_same_code = set(changed) <= {FILE_NAME} and replace(recorded, made_by=new.made_by) == new and not stale
     return PackageChanges(package, work.problems, changed, stale, tuple(in_the_way), strays, is_same_code)
+
+
+def _render_messages(specs: Path, work: _Work, progress: Progress) -> dict[str, dict[str, str]]:
+    """Render the messages; return the text of each file by its path in the package, for each spec by its source."""
+    rendered: dict[str, dict[str, str]] = {}
+    for source, spec in work.specs.items():
+        shown = PurePosixPath(specs.resolve().name, source)
+        files = render_message(spec, work.headers, str(shown))
+        rendered[source] = {str(path): text for path, text in files.items()}
+        progress(len(rendered), len(work.specs))
+    return rendered
+
+
+def _render_registry(specs: Path, package_name: str, work: _Work, *, has_enums: bool) -> dict[str, str]:
+    """Render the registry of a package and its enums, by their paths in it; nothing if they are as they were."""
+    if work.entries is None:
+        return {}
+    entries = sorted(work.entries, key=lambda entry: entry.name)
+    texts = {"__init__.py": render_package(package_name, entries)}
+    # Enums become one module of the package, not a folder for each.
+    if has_enums:
+        texts[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+    return texts
 
 
 def apply_changes(changes: PackageChanges) -> None:
@@ -206,13 +229,15 @@ def differences(changes: PackageChanges) -> Iterator[str]:
         yield "+++ no longer generated from any spec"
 
 
-def _hashes(specs: Path) -> dict[str, str]:
-    """Hash every spec file, by its path below the folder; of one that is too long for a spec, its start."""
-    return {
+def _hashes(specs: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Hash the specs of messages, and the enums, by path below the folder; of a file too long for one, its start."""
+    hashes = {
         file.relative_to(specs).as_posix(): digest(read_regular(file, MAX_BYTES))
         for file in spec_files(specs)
         if file.is_file()
     }
+    enums = {source: hash_ for source, hash_ in hashes.items() if is_enum_file(source)}
+    return {source: hash_ for source, hash_ in hashes.items() if source not in enums}, enums
 
 
 def _work(
