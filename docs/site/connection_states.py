@@ -16,7 +16,7 @@ from kipwire.connection.states import (
     REFUSED,
     SERVER,
     SERVER_STATES,
-    Row,
+    Transition,
 )
 
 FILE = "docs/connection-states.svg"
@@ -45,7 +45,7 @@ class Arrow(NamedTuple):
     events: tuple[str, ...]
 
 
-def arrows(rows: Sequence[Row]) -> list[Arrow]:
+def arrows(rows: Sequence[Transition]) -> list[Arrow]:
     """Return the arrows of a table, which are changes of state; events with the same two states share one."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:

@@ -22,7 +22,7 @@ from kipwire.connection.states import (
     REFUSED,
     SERVER,
     SERVER_STATES,
-    Row,
+    Transition,
 )
 from tests.support.places import ROOT
 from tests.support.subjects.connections import REGISTRY, produce, request, requests, sized
@@ -32,11 +32,11 @@ HANDSHAKE_ANSWER: Any = kafka_messages.message("SaslHandshakeResponse", 0)
 BOTH = pytest.mark.parametrize("many", [True, False], ids=["more is in the queue", "the queue gets empty"])
 
 
-def ids(row: Row) -> str:
+def ids(row: Transition) -> str:
     return f"{row.state}: {row.event}"
 
 
-def expected_of(row: Row, many: bool) -> str:
+def expected_of(row: Transition, many: bool) -> str:
     return row.outcomes[0 if many else -1]
 
 
@@ -57,7 +57,9 @@ def outcome(connection: Any, call: Callable[[], object], state_of: Callable[[Any
 
 
 @pytest.mark.parametrize(("rows", "states"), [(CLIENT, CLIENT_STATES), (SERVER, SERVER_STATES), (INPUT, INPUT_STATES)])
-def test_the_table_says_once_what_each_event_does_in_each_state(rows: tuple[Row, ...], states: dict[str, str]) -> None:
+def test_the_table_says_once_what_each_event_does_in_each_state(
+    rows: tuple[Transition, ...], states: dict[str, str]
+) -> None:
     events = dict.fromkeys(row.event for row in rows)
     assert [(row.state, row.event) for row in rows] == [(state, event) for state in states for event in events]
     assert all({*row.outcomes} <= {*states, BROKEN, REFUSED} for row in rows)
@@ -93,7 +95,7 @@ def client_does(connection: ClientConnection, event: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("row", CLIENT, ids=ids)
-def test_a_client_does_what_the_table_says(row: Row, many: bool) -> None:
+def test_a_client_does_what_the_table_says(row: Transition, many: bool) -> None:
     connection = client_in(row.state, many)
     assert connection.state == row.state
     assert outcome(connection, lambda: client_does(connection, row.event)) == expected_of(row, many)
@@ -142,7 +144,7 @@ def server_does(connection: ServerConnection, event: str, one: Request, two: Req
 
 @BOTH
 @pytest.mark.parametrize("row", SERVER, ids=ids)
-def test_a_server_does_what_the_table_says(row: Row, many: bool) -> None:
+def test_a_server_does_what_the_table_says(row: Transition, many: bool) -> None:
     first = HANDSHAKE(mechanism="PLAIN") if row.event.startswith("handshake") else MetadataRequest()
     # A response is out of turn only where another request is open before it.
     open_two = many or row.event == "respond out of turn"
@@ -166,7 +168,7 @@ def input_state(connection: Any) -> str:
 
 @pytest.mark.parametrize("side", [ClientConnection, ServerConnection])
 @pytest.mark.parametrize("row", INPUT, ids=ids)
-def test_both_sides_receive_as_the_table_says(row: Row, side: Any) -> None:
+def test_both_sides_receive_as_the_table_says(row: Transition, side: Any) -> None:
     connection = side(REGISTRY, largest_frame=100)
     waiting = {"events, part of a frame": sized(bytes(8))[:-1], "events, wrong size": sized(bytes(101))}.get(row.event)
     if row.state == BROKEN:
