@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
     from kipwire.projection import VersionedProjection
     from kipwire.projection.frames import Body
-    from kipwire.projection.names import Kind
+    from kipwire.projection.names import EntityType
 
     Values = TypeVarTuple("Values")
 
@@ -158,14 +158,14 @@ class _Event(Generic[H]):
         frame: bytes = encode(body, header=header, version=version, lost=lost)
         return frame + rest if rest else frame
 
-    def renamed(self, kind: Kind, change: Callable[[str], str]) -> bytes:
-        """Return the frame with other names, wherever its message has names of a kind; everything else is copied.
+    def renamed(self, entity_type: EntityType, change: Callable[[str], str]) -> bytes:
+        """Return the frame with other names, wherever its message has names of a type of entity; all else is copied.
 
         The specs say which fields these are, by their `entityType`. What clients alone read has none, such as the
         subscriptions that a group's members send each other; nor have the names of a config's resources.
 
         Args:
-            kind: what the names are of, as in `topicName`.
+            entity_type: the type of entity that is named, such as `topicName`.
             change: called with each name that is not null.
 
         Raises:
@@ -174,7 +174,7 @@ class _Event(Generic[H]):
         """
         try:
             body = self._body()
-            projection = names_in(self.registry, body.cls.NAME, kind)
+            projection = names_in(self.registry, body.cls.NAME, entity_type)
             if projection is None:
                 return self.raw
             values = frames.project(projection, self.raw, body)

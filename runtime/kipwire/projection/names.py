@@ -15,31 +15,31 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
     from kipwire.model.structs import Struct
 
-Kind = Literal["topicName", "groupId", "transactionalId"]
-"""Kind of entity that a text names."""
+EntityType = Literal["topicName", "groupId", "transactionalId"]
+"""The kind of entity that a text names, as the specs call it."""
 
 
 @cache
-def names_in(registry: Registry, name: str, kind: Kind) -> VersionedProjection | None:
-    """Project the fields of a message that have names of a kind; None if no version has one.
+def names_in(registry: Registry, name: str, entity_type: EntityType) -> VersionedProjection | None:
+    """Project the fields of a message that have names of a type of entity; None if no version has one.
 
     Args:
         registry: the registry of the package.
         name: the name of the message.
-        kind: the kind of entity that is named.
+        entity_type: the type of entity that is named.
     """
     paths = dict.fromkeys(
-        path for version in registry.versions(name) for path in _paths(registry.message(name, version), kind)
+        path for version in registry.versions(name) for path in _paths(registry.message(name, version), entity_type)
     )
     return VersionedProjection(registry, name, *paths) if paths else None
 
 
-def _paths(cls: type[Message] | type[Struct], kind: Kind, path: str = "") -> Iterator[str]:
+def _paths(cls: type[Message] | type[Struct], entity_type: EntityType, path: str = "") -> Iterator[str]:
     for field in cls.ATTRIBUTES:
-        if field.entity_type == kind:
+        if field.entity_type == entity_type:
             yield path + field.name
         elif field.struct is not None:
-            yield from _paths(field.struct, kind, f"{path}{field.name}.")
+            yield from _paths(field.struct, entity_type, f"{path}{field.name}.")
 
 
 def change_names(value: Any, change: Callable[[str], str]) -> Any:
