@@ -26,8 +26,8 @@ All bytes are checked as strictly as by `decode`. See docs/projection.md.
 #
 # From paths to values:
 #
-# 1. `paths.steps_to` checks a path against the `ATTRIBUTES` of the classes on its way: a tuple of `Step`s. A path that
-#    leads nowhere is an error when the projection is made, not when it is used.
+# 1. `paths.steps_to` checks a path against the `ATTRIBUTES` of the classes on its way: a tuple of `PathStep`s. A path
+#    that leads nowhere is an error when the projection is made, not when it is used.
 # 2. `paths.selection_of` makes a tree of all paths: a dict for each struct on the way, a path's number at its end. A
 #    path twice, or one within what another chooses, is refused; so a value has one place in the result, and a byte of
 #    the message is replaced at most once.

@@ -21,21 +21,21 @@ class ProjectionError(KipwireError):
     """A path that does not lead to a field, paths that overlap, or more or fewer values than paths."""
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One attribute on the way to a chosen field."""
 
     name: str
     array: bool
 
 
-def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
+def steps_to(cls: type[Message], path: str) -> tuple[PathStep, ...]:
     """Find the way to a chosen field.
 
     Raises:
         ProjectionError: the path does not lead to a field.
     """
     struct: type[Struct] | None = cls
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for name in path.split("."):
         where = f"{cls.NAME} v{cls.VERSION}"
         if struct is None:
@@ -45,7 +45,7 @@ def steps_to(cls: type[Message], path: str) -> tuple[Step, ...]:
         if field is None:
             names = [one.name for one in struct.ATTRIBUTES]
             raise ProjectionError(f"{where} has no field {path!r}: {_missing(name, struct)}{did_you_mean(name, names)}")
-        steps.append(Step(name, field.array))
+        steps.append(PathStep(name, field.array))
         struct = field.struct
     return tuple(steps)
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     from kipwire.message.messages import Message
     from kipwire.model.structs import Struct
-    from kipwire.projection.paths import Step
+    from kipwire.projection.paths import PathStep
 
-    Steps = Sequence[Step]
+    Steps = Sequence[PathStep]
 
 
 def values_of(message: Message, ways: Sequence[Steps]) -> tuple[Any, ...]:
