@@ -1,4 +1,4 @@
 """Functions that generated classes call to read and write values.
 
-What they may take from a module is its `__all__`; other names are of the runtime alone.
+The `__all__` of a module has the names that they may take; all others are for the runtime alone.
 """

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=Struct)
 
 MOST_MADE = 128
-"""Instances made before any of them is read: it bounds the memory for a count that no bytes follow."""
+"""Limit for the instances made before the first is read, so that a count without bytes after it takes little memory."""
 
 
 # Structs.
@@ -56,7 +56,7 @@ def read_struct(cls: type[T], data: bytes, pos: int) -> tuple[T, int]:
 
 
 def write_struct(cls: type[Struct], item: Struct, parts: list[bytes]) -> None:
-    """Write a struct, which must be of that class."""
+    """Write a struct, which must be an instance of the class."""
     if not isinstance(item, cls):
         raise Malformed
     item._write(parts)
@@ -94,7 +94,7 @@ def read_compact_structs(cls: type[T], data: bytes, pos: int, size: int) -> tupl
 
 
 def write_elements(cls: type[Struct], items: Sequence[Struct], parts: list[bytes]) -> None:
-    """Write structs side by side, which must all be of that class."""
+    """Write structs in a row, each of which must be an instance of the class."""
     write = cls._write
     for item in items:
         if not isinstance(item, cls):
@@ -124,14 +124,14 @@ def write_compact_structs(cls: type[T], items: list[T], parts: list[bytes]) -> N
 
 
 def section(cls: type[Struct], items: list[Any]) -> bytes:
-    """Encode structs side by side."""
+    """Encode structs in a row."""
     parts: list[bytes] = []
     write_elements(cls, items, parts)
     return b"".join(parts)
 
 
 def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tuple[T, int]:
-    """Read the struct at a position, which ends before the bound; return it and the position after it."""
+    """Read the struct at a position, with no byte beyond the bound; return it and the position after it."""
     item = new(cls)
     return item, item._read(data, pos, bound)
 
@@ -139,7 +139,7 @@ def read_bounded_struct(cls: type[T], data: bytes, pos: int, bound: int) -> tupl
 def read_bounded_structs(
     cls: type[T], data: bytes, pos: int, bound: int, count: int | None = None
 ) -> tuple[list[T], int]:
-    """Read `count` structs in a row, or all before the bound; return them and the position after the last."""
+    """Read `count` structs in a row, or all up to the bound; return them and the position after the last."""
     items: list[T] = []
     read = cls._read
     while pos < bound and len(items) != count:
@@ -209,35 +209,35 @@ def _read_compact(
 
 
 def write_blobs(items: list[bytes], parts: list[bytes]) -> None:
-    """Write an array of bytes: their count, then each after an int32 of its length."""
+    """Write an array of bytes objects: their count, then each after its length as int32."""
     items = as_list(items)
     parts.append(pack_i(len(items)))
     write_sized_blobs(items, parts)
 
 
 def write_sized_blobs(items: list[bytes], parts: list[bytes]) -> None:
-    """Write bytes side by side, each after an int32 of its length."""
+    """Write bytes objects in a row, each after its length as int32."""
     for item in map(as_bytes, items):
         parts.append(pack_i(len(item)))
         parts.append(item)
 
 
 def write_texts(items: list[str], parts: list[bytes]) -> None:
-    """Write an array of strings: their count, then each after an int16 of its length."""
+    """Write an array of strings: their count, then each after its length as int16."""
     items = as_list(items)
     parts.append(pack_i(len(items)))
     write_sized_texts(items, parts)
 
 
 def write_sized_texts(items: list[str], parts: list[bytes]) -> None:
-    """Write strings side by side, each after an int16 of its length."""
+    """Write strings in a row, each after its length as int16."""
     for item in map(encode_text, items):
         parts.append(pack_h(len(item)))
         parts.append(item)
 
 
 def write_compact_blobs(items: list[bytes], parts: list[bytes]) -> None:
-    """Write a compact array of bytes."""
+    """Write a compact array of bytes objects."""
     _write_compact([*map(as_bytes, as_list(items))], parts, write_size)
 
 
@@ -267,5 +267,5 @@ def read_bools(data: bytes, pos: int, count: int) -> tuple[list[bool], int]:
 
 
 def write_bools(items: list[bool]) -> bytes:
-    """Encode flags side by side."""
+    """Encode flags in a row."""
     return bytes([BOOL_BYTE[item] for item in items])

@@ -16,7 +16,7 @@ _POLYNOMIAL = 0x82F63B78
 
 
 def crc32c(data: bytes, value: int = 0) -> int:
-    """Compute CRC-32C (Castagnoli), the checksum of record batches of magic 2, by google-crc32c where it is there.
+    """Compute CRC-32C (Castagnoli), the checksum of record batches of magic 2, by google-crc32c if installed.
 
     Args:
         data: the bytes.
@@ -27,7 +27,7 @@ def crc32c(data: bytes, value: int = 0) -> int:
 
 @cache
 def fastest_crc32c() -> Callable[[int, bytes], int]:
-    """Choose the fastest function for CRC-32C there is; it takes the checksum of the bytes before, and the bytes."""
+    """Choose the fastest function for CRC-32C; its arguments are the checksum of the bytes before, and the bytes."""
     try:
         from google_crc32c import extend  # here, since few of the programs that import a layout need it
     except ImportError:

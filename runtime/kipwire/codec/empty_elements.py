@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     T = TypeVar("T", bound=Struct)
 
 MIN_LIMIT = 1000
-"""The number of them that any message may have."""
+"""Number of elements without bytes that any message may have."""
 BYTES_PER_ELEMENT = 2
-"""The number of bytes that a longer message needs for each of them."""
+"""Number of bytes that a longer message needs for each such element."""
 
 
 def most_empty_elements(size: int) -> int:
@@ -30,7 +30,7 @@ def most_empty_elements(size: int) -> int:
 
 
 class EmptyElements:
-    """Counts them while a message is read or written."""
+    """Counter of the elements without bytes, while a message is read or written."""
 
     __slots__ = ("_count", "_limit", "_start")
 
@@ -43,7 +43,7 @@ class EmptyElements:
         """Count the elements of an array, before there are any.
 
         Raises:
-            Malformed: they are more than all bytes up to the end would allow.
+            Malformed: the count so far is more than all bytes up to the end would allow.
         """
         self._count += count
         if self._count > self._limit:
@@ -59,7 +59,7 @@ class EmptyElements:
             raise Malformed
 
 
-# Where a message has such arrays, its generated code reads from bytes that count, and puts its parts where they count.
+# Generated code of a message with such arrays reads from `counted_bytes`, and appends to `counted_parts`.
 
 
 class _CountedBytes(bytes):
@@ -86,7 +86,7 @@ def counted_bytes(data: bytes, pos: int) -> bytes:
 
 
 def settle_bytes(data: bytes, end: int) -> int:
-    """Check that a message that was read of counted bytes may have what was counted; return its end."""
+    """Check that a message read from counted bytes may have as many elements as were counted; return its end."""
     assert isinstance(data, _CountedBytes)
     data.empties.settle(end)
     return end
@@ -105,14 +105,14 @@ def counted_parts(out: list[bytes]) -> list[bytes]:
 
 
 def settle_parts(parts: list[bytes]) -> None:
-    """Pass the parts on, and check that the message may have the elements that were counted."""
+    """Append the parts to `out`, and check that the message may have as many elements as were counted."""
     assert isinstance(parts, _CountedParts)
     parts.out += parts
     parts.empties.settle(sum(map(len, parts)))
 
 
 def write_empty_structs(cls: type[T], items: list[T], parts: list[bytes]) -> None:
-    """Write an array of structs that can take no byte: their count, then they."""
+    """Write an array of structs that can take no byte: their count, then the structs."""
     assert isinstance(parts, _CountedParts)
     parts.empties.add(len(items))
     write_structs(cls, items, parts)

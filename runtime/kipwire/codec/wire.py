@@ -60,7 +60,7 @@ BOOL_BYTE = {False: 0, True: 1}
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> tuple[bytes, ...]:
-        """Make `VARINTS`, which few messages need: it takes a tenth of the time of a first import."""
+        """Make `VARINTS`: few messages need the table, and making it takes a tenth of the time of a first import."""
         if name != "VARINTS":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         pairs = bytearray(2 * 127 * 128)
@@ -71,7 +71,7 @@ if not TYPE_CHECKING:
 
 
 class _Unpackers(dict[int, "Callable[[bytes, int], tuple[Any, ...]]"]):
-    """The function that reads a number of fixed-width elements, by that number."""
+    """Functions that read elements of a fixed width, by the number of elements."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -84,7 +84,7 @@ class _Unpackers(dict[int, "Callable[[bytes, int], tuple[Any, ...]]"]):
 
 
 class _Packers(dict[int, "Callable[..., bytes]"]):
-    """The function that writes a number of fixed-width elements, by that number."""
+    """Functions that encode elements of a fixed width, by the number of elements."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -221,21 +221,21 @@ def read_upacked(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 
 def write_packed(value: int, bits: int) -> bytes:
-    """Encode a number as zigzag varint; it must fit the bits."""
+    """Encode a number of at most `bits` bits as zigzag varint."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Malformed
     return write_varint((value << 1) ^ (value >> bits - 1))
 
 
 def write_upacked(value: int, bits: int) -> bytes:
-    """Encode a number as varint of its two's complement pattern; it must fit the bits."""
+    """Encode a number of at most `bits` bits as varint of its two's complement pattern."""
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Malformed
     return write_varint(value & (1 << bits) - 1)
 
 
 _ZIGZAG = bytes((number << 1 ^ number >> 7) & 0xFF for number in (*range(128), *range(-128, 0)))
-"""Table from the byte of a signed number to its zigzag number; below 128, that byte is the varint."""
+"""Table from the byte of a signed number to its zigzag number; a zigzag number below 128 is its own varint."""
 _SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
 """Translates a byte in zigzag form to the byte of the signed number."""
 

@@ -7,8 +7,8 @@
     >>> rows.field("offset").to_pylist()
     [7]
 
-`pip install 'kipwire[columns]'` brings pyarrow. With the compiled kernel (see `kipwire.native`) it is fast; without it,
-and for record formats, the generated classes do the work. See docs/columns.md.
+`pip install 'kipwire[columns]'` brings pyarrow. The compiled kernel (see `kipwire.native`) makes this fast; without
+the kernel, and for record formats, the generated classes do the work. See docs/columns.md.
 
 `arrow_types` maps classes to columns, `inputs` takes the forms of input, `soundness` and `input_checks` validate it,
 `kernel_engine` and `python_engine` convert, `records` gathers records. In the kernel, `columns.pxi` holds columns;
@@ -124,7 +124,7 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
         As many messages as there are rows, in chunks if the rows are.
 
     Raises:
-        RowEncodeError: the first row with a value that cannot be written; it has the path.
+        RowEncodeError: the first row with a value that cannot be written; the error has the path.
         EncodeError: a column is missing, is unknown or has a type that does not fit.
         ColumnError: the rows are not structs, are damaged, or have more than 2 GiB together.
     """
@@ -139,8 +139,8 @@ def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.Chunke
 
     Args:
         cls: the class that `decode` was called with.
-        data: what `decode` was called with.
-        rows: what it gave with `mode="null"`.
+        data: the messages that `decode` was called with.
+        rows: the rows that `decode` gave, with `mode="null"`.
 
     Returns:
         A text for each row that is null although there is a message: field path, byte offset and reason. Null for all
@@ -177,7 +177,7 @@ def _by_chunk(
 
 
 def _kernel_for(cls: type[Message]) -> ModuleType | None:
-    """Return the kernel engine, if it is in use and serves the class: it also has a column for what is not chosen."""
+    """Return the kernel engine, if it is in use and serves the class with all fields, chosen or not."""
     if not native.in_use:
         return None
     from kipwire.columns import kernel_engine

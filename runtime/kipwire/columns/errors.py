@@ -16,7 +16,7 @@ class ColumnError(KipwireError):
 
 
 class _RowError(KipwireError):
-    """The error of one row, which is the error of its message as well: made of the row's number and what that takes."""
+    """The error of one row, and of its message as well: made of the number of the row and the error's arguments."""
 
     def __init__(self, row: int, *of_message: Any) -> None:
         super().__init__(*of_message)

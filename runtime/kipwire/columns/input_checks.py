@@ -22,7 +22,7 @@ def check_columns(cls: type[Message], struct: StructColumns, given: pa.StructTyp
     `int32`. Columns of tagged fields may be missing: then they are at their defaults.
 
     Raises:
-        EncodeError: a column is missing, is unknown or has another type; it has the path.
+        EncodeError: a column is missing, is unknown or has another type; the error has the path.
     """
     _Check(cls).struct(struct, given)
 

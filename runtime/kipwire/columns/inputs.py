@@ -21,7 +21,7 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
     """Split a buffer of messages that follow each other into an array for `decode`; nothing is copied.
 
     Args:
-        buffer: their bytes.
+        buffer: the bytes of the messages.
         offsets: where each message starts, then where the last one ends: one more than there are messages. An
             Arrow array of int32 or int64 is taken as it is.
 
@@ -73,7 +73,7 @@ def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
     """Convert rows to an array, or chunks, of structs, without a check that offsets and texts in them make sense.
 
     Raises:
-        ColumnError: they are something else than structs, or damaged.
+        ColumnError: the rows are not structs, or are damaged.
     """
     given: Any
     if isinstance(rows, (pa.RecordBatch, pa.Table)):

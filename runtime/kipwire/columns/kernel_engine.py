@@ -1,9 +1,9 @@
 """The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are.
 
 The kernel is given buffers and gives buffers, and checks every number in them: a wrong offset is an error, and then
-Arrow's own full check names it. It serves the columns of a class as a whole or not at all (`serves`); rows that it does
-not write raise `UnusualError`, and `python_engine` does them again, which makes the errors. Both engines give equal
-columns, and tests compare them.
+Arrow's own full check names it. The kernel serves the columns of a class as a whole or not at all (`serves`); rows
+that it does not write raise `UnusualError`, and `python_engine` then writes them, or makes the error. Both engines give
+equal columns, and tests compare them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ serves = _kernel.serves_columns
 
 
 class UnusualError(Exception):
-    """Rows that the kernel does not write; the generated code may."""
+    """Rows that the kernel does not write; the generated code may write them."""
 
 
 def read(
@@ -87,7 +87,7 @@ def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa
 
 
 def names_of(struct: StructColumns, given: pa.StructType | None = None) -> Names:
-    """List the names of the columns, or of the given ones."""
+    """List the names of the columns, or of the given columns."""
     names = []
     for column in struct.columns:
         if given is None or given == pa.null():
@@ -100,7 +100,7 @@ def names_of(struct: StructColumns, given: pa.StructType | None = None) -> Names
 
 
 def array_of(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.Array:
-    """Build the array that the kernel's parts make up: number of values, buffers, and the same of the arrays in it."""
+    """Build an array of the kernel's parts: the number of values, the buffers, and the parts of the arrays in it."""
     count, buffers, children = parts
     return pa.Array.from_buffers(
         type_,
@@ -130,10 +130,10 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def kernel_input(struct: StructColumns, rows: pa.StructArray) -> Given:
-    """Collect the parts of rows that the kernel writes: the columns of the struct that they have.
+    """Collect the parts of the rows for the kernel: their columns, as far as the struct has such columns.
 
     Raises:
-        UnusualError: an array has null where the schema has no null; the other engine explains it.
+        UnusualError: an array has null where the schema has no null; `python_engine` explains the error.
     """
     children = []
     for column in struct.columns:
@@ -154,7 +154,7 @@ def _column_input(column: Column, array: pa.Array) -> Given:
 
 
 def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Convert an array of any kind of lists, or of nothing but null, to one of lists or maps."""
+    """Convert an array of any kind of lists, or of nothing but null, to an array of lists or maps."""
     if array.type == pa.null():
         return _cast(array, type_)
     if pa.types.is_list(array.type) or pa.types.is_map(array.type):
@@ -163,7 +163,7 @@ def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _element_input(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
-    """Collect the values of a field that is not an array, or the elements of one that is."""
+    """Collect the values of a field, or the elements if the field is an array."""
     if column.struct is not None:
         if array.type == pa.null():
             array = _cast(array, type_)

@@ -1,9 +1,9 @@
 """The engine of columns that uses the generated classes, one message at a time; it serves every class.
 
-It defines what columns are: the kernel's engine has to give the same. Values go from messages to columns field by
-field, `ROWS_AT_A_TIME` at a time, because a message as objects takes many times its bytes. The garbage collector is off
-meanwhile, as it is most of the cost of many nested objects. Where a column would outgrow its offsets, Arrow makes
-chunks, which is an error here.
+This engine defines what columns are: the kernel's engine has to give the same columns. Values go from messages to
+columns field by field, `ROWS_AT_A_TIME` at a time, because a message as objects takes many times its bytes. The garbage
+collector is off meanwhile, as it is most of the cost of many nested objects. Where a column would outgrow its offsets,
+Arrow makes chunks, which is an error here.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, 
 
 
 def _read_names(field: pa.Field) -> None:
-    """Read the name of a field and of those in it, as pyarrow does when it is asked for them.
+    """Read the names of a field and of the fields in it, as pyarrow does on demand.
 
     Raises:
-        UnicodeDecodeError: one is not UTF-8.
+        UnicodeDecodeError: a name is not UTF-8.
     """
     _ = field.name
     for number in range(field.type.num_fields):
@@ -57,7 +57,7 @@ def expect_few(given: pa.Array | pa.ChunkedArray) -> None:
     """Check that a sound array, and the arrays in it, have no more rows than their bytes can account for.
 
     Raises:
-        ColumnError: one has more.
+        ColumnError: an array has more.
     """
     for array in given.chunks if isinstance(given, pa.ChunkedArray) else [given]:
         _expect_few_at_once(array)
@@ -74,7 +74,7 @@ def _expect_few_at_once(array: pa.Array) -> None:
 
 
 def _lists_in(array: pa.Array) -> Iterator[pa.Array]:
-    """Yield the elements of the lists in an array: they alone may be more than its rows."""
+    """Yield the elements of the lists in an array: only elements may be more than the rows of the array."""
     if pa.types.is_struct(array.type):
         for number in range(array.type.num_fields):
             if array.type.field(number).type.num_fields:

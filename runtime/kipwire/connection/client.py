@@ -2,7 +2,7 @@
 
 The queue of what was sent gives the meaning of the next frame, which nothing in a frame does: the first entry is
 removed when its response comes, and None in the queue is a token of SASL. A request enters the queue only after it is
-encoded, so that a call which raises has changed nothing; one that gets no response never enters it. `link` of
+encoded, so that a call which raises has changed nothing; a request without a response never enters the queue. `link` of
 `kipwire.aio` is the same with a transport, `server` is the other side, and the head of `kipwire.connection` has the
 theory of both.
 """
@@ -107,8 +107,8 @@ class ClientConnection:
         """Return the bytes to send for a request that is already encoded, with its header; any API and version will do.
 
         Raises:
-            LocalProtocolError: it is too short for a request, or another one with that correlation id waits for its
-                response.
+            LocalProtocolError: the frame is too short for a request, or another request with that correlation id waits
+                for its response.
         """
         return self._bytes_to_send(frame, None)
 
@@ -159,7 +159,7 @@ class ClientConnection:
         self._splitter.end()
 
     def events(self) -> Iterator[Response | SaslToken]:
-        """Yield what has arrived, frame by frame. Stopping and calling it again loses nothing.
+        """Yield what has arrived, frame by frame. Stopping, and calling `events` again, loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or is not the expected response.

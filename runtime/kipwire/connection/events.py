@@ -50,7 +50,7 @@ class Expected(NamedTuple):
     api_version: int
     correlation_id: int
     request: type[Message] | None = None
-    """The class of the request before it was converted to that version; None where it was not."""
+    """The class of the request before its conversion to that version; None if the request was not converted."""
 
     def __str__(self) -> str:
         return f"correlation id {self.correlation_id} (API key {self.api_key}, version {self.api_version})"
@@ -67,7 +67,7 @@ def shown_request(registry: Registry, api_key: int, version: int, correlation_id
 class _Event(Generic[H]):
     """A frame of the peer. Its header and its body are decoded together, when one of them is first used.
 
-    It is frozen for type checkers alone: what refuses to be set at run time takes half as long again to make.
+    An event is frozen for type checkers alone: objects that refuse to be set take half as long again to make.
     """
 
     __slots__ = ("_frame", "raw", "registry")
@@ -267,7 +267,7 @@ class Response(_Event["ResponseHeader"]):
     def __init__(self, registry: Registry, raw: bytes, to: Expected) -> None:
         super().__init__(registry, raw)
         self.to: Final = to
-        """The request that it answers."""
+        """The request that the response answers."""
         self._converted: Message | None = None
 
     @property

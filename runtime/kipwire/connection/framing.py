@@ -1,4 +1,4 @@
-"""Frames of one direction: bytes split into them, what can be wrong, and which requests have no answer.
+"""Frames of one direction: how bytes are split, what can be wrong, and which requests have no answer.
 
 A frame is an int32 size and that many bytes.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LocalProtocolError(KipwireError):
-    """Something that this side asked its own connection for, which cannot be in the state that it is in.
+    """A call of this side that its own connection does not allow in its state.
 
     Nothing was sent, and the connection is as it was before.
     """
@@ -47,9 +47,9 @@ class RemoteProtocolError(KipwireError):
 
 _SIZE = Packer(">i")
 _LARGE = 65536
-"""Bytes: a frame of more is put together from its pieces at its end, so that each byte is copied once."""
+"""A frame of more bytes is put together from its pieces at its end, so that each byte is copied once."""
 _SMALL_PIECE = 4096
-"""Bytes: pieces of fewer are put together at once, since each takes memory of its own."""
+"""A piece of fewer bytes joins its neighbour at once, since each piece takes memory of its own."""
 
 
 class Location(NamedTuple):
@@ -114,7 +114,7 @@ class Splitter:
         self._bytes += data
 
     def _feed_piece(self, data: bytes) -> bytes:
-        """Add the bytes that belong to the large frame; the others are returned."""
+        """Add the bytes that belong to the large frame; return the others."""
         piece, data = bytes(data[: self._missing]), data[self._missing :]
         self._missing -= len(piece)
         last = self._pieces[-1]
@@ -134,8 +134,8 @@ class Splitter:
         """Return the next frame, without its size; None where it is not whole yet.
 
         Raises:
-            RemoteProtocolError: its size is below 0 or above the largest, or it ends before all of it came; or
-                there was an error before.
+            RemoteProtocolError: the size is below 0 or above the largest, the peer stopped within the frame, or there
+                was an error before.
         """
         if self._error is not None:
             raise self._error

@@ -54,8 +54,8 @@ _REPEATED = {
 }
 """Fields that a row repeats to name the element that it answers: name in the response to names in the request.
 
-No others may be repeated: other fields of these names are facts that a refusal does not have, such as timestamps, or
-secrets, such as the bytes of SaslAuthenticate.
+No other fields may be repeated, although both sides have their names: they are facts that a refusal does not have, such
+as timestamps, or secrets, such as the bytes of SaslAuthenticate.
 """
 
 
@@ -63,8 +63,8 @@ def refusal(request: Message, error: int, text: str | None = None) -> Message:
     """Make the response that refuses a request: an error code wherever the response has one.
 
     If it has no code of its own, it has a row for each topic, partition, group or whatever else the request names, as
-    Kafka's classes make them. A response without a place for a code, such as that to Metadata v12 for all topics, has
-    no rows.
+    Kafka's classes make them. A response without a place for a code, such as the response to Metadata v12 for all
+    topics, has no rows.
 
     Args:
         request: of any version.
@@ -88,7 +88,7 @@ class _Candidate(NamedTuple):
     """An array of a request, or one within its elements, in which each element may have a row of the response."""
 
     way: tuple[str, ...]
-    """The attributes that lead to it."""
+    """The attributes that lead to the array."""
     is_of_structs: bool
     likeness: int
     """Number of fields of a row that can be copied from an element."""

@@ -50,9 +50,9 @@ class AuthenticationError(KipwireError):
         """Name of the mechanism, such as PLAIN."""
         self.reason = reason
         self.error_code = error_code
-        """The broker's; 0 if it has given none."""
+        """The error code of the broker; 0 if it has given none."""
         self.offered = offered
-        """The mechanisms of the broker, if it does not have this one."""
+        """The mechanisms of the broker, if it does not have the one that the client asked for."""
 
     def __str__(self) -> str:
         return f"cannot authenticate with {self.mechanism}: {self.reason}"
@@ -120,8 +120,8 @@ Mechanism = Plain | Scram | OAuthBearer
 def authenticate(mechanism: Mechanism, versions: Mapping[int, range]) -> Generator[Message, Message, int]:
     """Yield the requests that authenticate a connection, in turn; `send` the response to each.
 
-    Send each in `best_version`, and nothing else until the end; the response may be of any version. It can run again
-    on the same connection, with the same user, before the time is over that it returns (KIP-368).
+    Send each in `best_version`, and nothing else until the end; the response may be of any version. Authentication
+    can run again on the same connection, with the same user, before the returned time is over (KIP-368).
 
     Args:
         mechanism: the client's identity, and the way to prove it.

@@ -1,7 +1,7 @@
 """The broker's side of a connection.
 
 There are two collections of the open requests: a queue in their order, for what may go out, and a dict by identity,
-which finds the one that a response is for at the same cost however many are open. A response that is early waits in the
+which finds the request of a response at the same cost however many are open. A response that is early waits in the
 queue. Taking an event adds to both, `respond` and `leave_unanswered` remove; the caller bounds them by when it takes
 events. `client` is the other side, and the head of `kipwire.connection` has the theory of both.
 """
@@ -34,7 +34,7 @@ _NO_ERROR = b"\0\0"
 
 
 class _Open:
-    """A request that waits for its response, or for those before it to be sent."""
+    """A request that waits for its response, or for earlier responses to be sent."""
 
     __slots__ = ("frame", "is_settled", "request")
 
@@ -58,7 +58,7 @@ class Part(NamedTuple):
 
     api_key: int
     size: int
-    """Bytes of it that have come, with the four of its size."""
+    """Bytes of the request that have come, with the four of its size."""
 
 
 class ServerConnection:
@@ -129,7 +129,7 @@ class ServerConnection:
         self._splitter.end()
 
     def events(self) -> Iterator[Request | SaslToken]:
-        """Yield what has arrived, frame by frame. Stopping and calling it again loses nothing.
+        """Yield what has arrived, frame by frame. Stopping, and calling `events` again, loses nothing.
 
         Raises:
             RemoteProtocolError: the next frame is too large, is cut short, or cannot be a request.

@@ -118,7 +118,7 @@ def is_narrow(field: Field) -> bool:
 def fault(field: Field, length: int, length_of: Callable[[str], int | None]) -> Fault | None:
     """Find the fault of a value that is not null, if any.
 
-    `length_of` gives the length of another attribute of its struct; None if the attribute is null.
+    `length_of` gives the length of another attribute of the struct; None if the attribute is null.
     """
     if (other := field.same_length_as) and length != (theirs := length_of(other)):
         there = "is null" if theirs is None else f"has {theirs}"

@@ -92,7 +92,7 @@ def read_json(cls: type[R], value: Any) -> R:
     """Decode the message that a JSON object describes.
 
     Raises:
-        JsonError: it does not describe a message of this version; it has the path.
+        JsonError: the object does not describe a message of this version; the error has the path.
     """
     return _Reader(cls).struct(cls, value)
 
@@ -144,7 +144,7 @@ class _Reader(Visitor):
         self.fail(f"the key {field.json_name!r} is missing{next(hints, '')}")
 
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
-        """Check a key that no field of this version has: valid only if another version has it and it may be dropped."""
+        """Check a key that this version has no field for: valid only if another version has it and may lose it."""
         for version, field in fields_of_other_versions(self.message, cls):
             if field.json_name == name:
                 if not field.ignorable and not field.is_default(self.field(field, value)):

@@ -140,7 +140,7 @@ class Item:
 
     @cached_property
     def width(self) -> int:
-        """Bytes of all of it; 0 where that varies."""
+        """Bytes of the whole item; 0 where their number varies."""
         if self.role == "checksum":
             return CHECKSUM_WIDTH
         return 0 if self.array else self.element_width
@@ -179,7 +179,7 @@ class Plan:
 
     @cached_property
     def minimum_size(self) -> int:
-        """The fewest bytes that the struct takes; 1, which is not more, where more is said than types say."""
+        """The fewest bytes that the struct takes; with a tag section, or if it is not plain, only a lower bound: 1."""
         return 1 if self.flexible or not self.is_plain else sum(map(_minimum, self.items))
 
     @cached_property
@@ -241,7 +241,7 @@ def _minimum(item: Item) -> int:
 
 
 def _depth(plan: Plan, depths: dict[Plan, int]) -> int:
-    """Compute the depth of a plan; `depths` has those that are known, and 0 for those that are being looked at."""
+    """Compute the depth of a plan; `depths` has the known depths, and 0 for the plans around this one."""
     depth = depths.get(plan)
     if depth == 0:
         raise NoPlanError(f"{plan.cls.__qualname__} contains itself")
@@ -260,7 +260,7 @@ def _says_more(field: Field) -> bool:
 
 
 def _resolve_items(named: list[Item]) -> list[Item]:
-    """Point the items of a struct of a record format at each other; put bits into the items that they are bits of."""
+    """Point the items of a struct of a record format at each other; put bits into their integers."""
     items: list[Item] = []
     bits: dict[str, Item] = {}
     values: dict[str, Item] = {}

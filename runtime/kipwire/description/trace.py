@@ -234,7 +234,7 @@ class Tracer(NumberTracer):
         return self.struct(plan, pos)[0]
 
     def array(self, frame: Frame, item: Item, pos: int) -> tuple[int | None, int]:
-        """Read an array; to be remembered is how many elements it has."""
+        """Read an array: (the number of its elements, or None for null; position after the array)."""
         if self.takes_rest(frame, item):
             end = self.end_of_rest(item, pos)
             bound = self.bound if end == self.limit else f" before what follows {item.name}"
@@ -271,7 +271,7 @@ class Tracer(NumberTracer):
         return count, pos
 
     def element(self, item: Item, plan: Plan, index: int, pos: int, before: Seen | None) -> tuple[Seen | None, int]:
-        """Read a struct of an array, after one with the key `before`: its own key, if keys must ascend, and its end."""
+        """Read a struct of an array, after one with the key `before`: (its own key if keys must ascend, its end)."""
         self.path.append(index)
         if item.field.prefix:
             self.need(pos, 1)  # each takes some byte, so that few bytes cannot hold billions of them
@@ -382,7 +382,7 @@ class Tracer(NumberTracer):
     # Checksums and sizes of structs.
 
     def verify_from(self, frame: Frame, first: Item, pos: int) -> None:
-        """Verify the checksums over what begins here, where it is known already how far they go."""
+        """Verify the checksums over the bytes that begin here, if their end is known already."""
         if not frame.ends_at_limit:
             return
         for item in frame.plan.items:

@@ -86,7 +86,7 @@ class NumberTracer:
     def length(self, prefix: str, pos: int, what: str, *, nullable: bool, bit: str = "") -> tuple[int | None, int]:
         """Read a length or a count whose type is the prefix (see `plan`): (None for null, position after it).
 
-        `bit` names the one that has said already that there is a value.
+        `bit` is the name of the bit that says that the value is present; "" if there is none.
         """
         start = pos
         row = PREFIXES[prefix]

@@ -277,7 +277,7 @@ def elements_size(item: Item, elements: Iterable[Any]) -> int:
 
 
 def is_present(item: Item, struct: Struct) -> bool:
-    """True if a value with a presence bit will be written; it need not be valid."""
+    """True if a value with a presence bit will be written, valid or not."""
     value = getattr(struct, item.name, None)
     if item.nullable or not isinstance(value, (str, bytes, bytearray, memoryview, list, tuple)):
         return value is not None

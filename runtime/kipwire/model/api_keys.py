@@ -1,7 +1,7 @@
 """The APIs of Kafka that the rules of frames and connections depend on.
 
-A package of another protocol may have any API key. So a message is an exception to which header it has only if it has
-both Kafka's key and Kafka's name for it.
+A package of another protocol may have any API key. So a rule makes an exception for a message only if the message has
+both Kafka's key and Kafka's name.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ MODULE = "enums"
 
 
 def _member(cls: type[N], value: int, about: str, kip: int | None) -> N:
-    """Make a member with what all have; a function, since enums put a look-up in the place of their `__new__`."""
+    """Make a member with the attributes of every enum; a function, since enums replace their `__new__` by a look-up."""
     member = int.__new__(cls, value)
     member._value_ = value
     member.about = about
@@ -27,12 +27,12 @@ def _member(cls: type[N], value: int, about: str, kip: int | None) -> N:
 
 
 class NamedNumber(IntEnum):
-    """A number that has a name. Wherever a message takes an int it takes this, too."""
+    """A number that has a name. A message takes a named number wherever it takes an int."""
 
     about: str
     """Meaning of the member."""
     kip: int | None
-    """The number of the KIP that introduced it, where one did and that is known."""
+    """The number of the KIP that introduced the member; None if there is none, or none is known."""
 
     def __new__(cls, value: int, about: str = "", kip: int | None = None) -> Self:
         return _member(cls, value, about, kip)
@@ -139,7 +139,7 @@ class HeaderKey(NamedNumber):
 
 
 def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
-    """Find the enum that names the numbers of an attribute, or of its elements; None where its package has none for it.
+    """Find the enum that names the numbers of an attribute, or of its elements; None if the package has no such enum.
 
     Args:
         owner: the generated class that has the attribute.
@@ -149,7 +149,7 @@ def enum_of(owner: type, attribute: str) -> type[NamedNumber] | None:
 
 
 def enum_of_bits(owner: type, attribute: str) -> type[NamedNumber] | None:
-    """Find the enum whose numbers are the positions of an attribute's bits; None if the package has none for it.
+    """Find the enum whose numbers are the positions of an attribute's bits; None if the package has no such enum.
 
     Args:
         owner: the generated class that has the attribute.

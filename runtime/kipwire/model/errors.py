@@ -160,7 +160,7 @@ def expect_version(version: object) -> int:
     True is equal to 1, and so is 1.0, but neither is a version.
 
     Raises:
-        UnsupportedVersionError: it is no number, or none of these.
+        UnsupportedVersionError: the version is not a whole number.
     """
     if not isinstance(version, bool):
         try:

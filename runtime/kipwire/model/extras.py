@@ -1,4 +1,4 @@
-"""The extras of kipwire: what a missing library is reported with, always the command that installs it."""
+"""The extras of kipwire; an error about a missing library always has the command that installs it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
 WITH = {"testing": ("records",), "tables": ("records", "columns"), "jobs": ("tables", "console"), "spark": ("tables",)}
-"""The extras that an extra brings, too."""
+"""Other extras that an extra brings."""
 
 
 def install(extra: str) -> str:
@@ -37,7 +37,7 @@ def missing_extra(what: str, library: str, extra: str) -> MissingExtraError:
     """Make the error for something that needs a library which is not installed.
 
     Args:
-        what: what needs it, with its verb: `CRC-32C needs`.
+        what: the user of the library, with a verb: `CRC-32C needs`.
         library: the library.
         extra: the extra that brings it.
     """
@@ -48,7 +48,7 @@ def explain_missing(what: str, extra: str, error: ImportError) -> MissingExtraEr
     """Make the error for an import that failed; None if no extra brings what was to be imported.
 
     Args:
-        what: what needs it, with its verb.
+        what: the user of the library, with a verb.
         extra: the extra to name if it brings the library; otherwise the first that does.
         error: the failure.
     """

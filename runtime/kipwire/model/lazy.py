@@ -35,7 +35,7 @@ DEFAULT: Any = _Default()
 
 
 _making = RLock()
-"""Whoever has it looks at an attribute and sets it in one step. What is set without it is set for good."""
+"""Lock under which an attribute is looked at and set in one step. An attribute set without the lock is set for good."""
 _enter, _leave = _making.acquire, _making.release
 """Bound methods for hot paths, since `with` takes twice as long."""
 
@@ -62,7 +62,7 @@ def set_if_none(instance: object, name: str, value: T) -> T:
 
 
 def submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
-    """Return the `__getattr__` of a package that imports these modules of it when a program first asks for one.
+    """Return the `__getattr__` of a package that imports one of these modules when a program first asks for it.
 
     `package.module` then works without an import statement of its own. It is for what most programs never need: a
     first message takes some 15 ms of processor time, and `typing`, `re` and `uuid`, which such modules use, as much.
@@ -77,7 +77,7 @@ def submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
 
 
 class _Text:
-    """The docstring of a `LazyStruct`: what its field means, which `help` shows; of the class itself, its own."""
+    """`__doc__` of a `LazyStruct`: the text of its field, which `help` shows; the class has its own docstring."""
 
     def __init__(self, of_class: str | None) -> None:
         self.of_class = of_class

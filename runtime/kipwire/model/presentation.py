@@ -74,7 +74,7 @@ def pretty(struct: Struct, printer: Any) -> None:
 
 
 def _add_to_pprint(pprint: Any, cls: type) -> None:
-    """Make pprint show structs as it shows dataclasses; without what it has for that it prints one line."""
+    """Make pprint show structs as it shows dataclasses; a pprint without methods for these shows one line."""
     known = getattr(pprint.PrettyPrinter, "_dispatch", None)
     # A class with a text of its own is shown by that text.
     if known is not None and cls.__repr__.__module__ == _OF_STRUCTS and hasattr(pprint.PrettyPrinter, _NEEDED):

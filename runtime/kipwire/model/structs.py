@@ -126,7 +126,7 @@ class Field:
         self.entity_type = entity_type
         """Kind of entity, such as `brokerId`; None if the spec names none."""
         self.owner: Owner = None
-        """The class that it is a field of."""
+        """The class that has the field."""
         # The rest is of record formats alone.
         self.role = role
         """`value` for an attribute. Other fields are computed and have no attribute: the `size` in bytes of the rest of
@@ -181,7 +181,7 @@ class Field:
 
     @property
     def enum(self) -> type[NamedNumber] | None:
-        """The enum that names its numbers, or the numbers of its elements; None if the package has none for it."""
+        """The enum that names its numbers, or the numbers of its elements; None if the package has no such enum."""
         return None if self.owner is None else model.enums.enum_of(self.owner, self.name)
 
     @property

@@ -110,7 +110,7 @@ class Prefix:
         self.bits = bits
         """Bits of the number; a longer varint is an error."""
         self.plus = plus
-        """Difference of the number to the bytes or elements that it counts."""
+        """The difference between the number and the bytes or elements that it counts."""
         self.null = null
         """The number in place of a value that is null; None if no number says so."""
         self.width = bits // 8 if form == "fixed" else 0

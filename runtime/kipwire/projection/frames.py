@@ -23,7 +23,7 @@ class Body(NamedTuple):
 
     cls: type[Message]
     at: int
-    """The byte offset at which it begins."""
+    """The byte offset at which the message begins."""
 
 
 def body_of_request(registry: Registry, frame: bytes, api_key: int, version: int) -> Body:

@@ -1,9 +1,9 @@
 """Chosen fields of a message in one version.
 
-Each method asks the kernel's projector first. None from it means that it leaves these bytes or values to Python, and
-the second half of the method is the definition: decode, choose or set, encode. So the kernel may serve as little as it
-likes, and no error is made twice. `paths` checks the paths when a projection is made; `versions` is the same over all
-versions of a message.
+Each method asks the kernel's projector first. None means that the kernel leaves these bytes or values to Python; then
+the second half of the method, which is the definition, does the work: decode, choose or set, encode. So the kernel may
+serve as little as it likes, and no error is made twice. `paths` checks the paths when a projection is made; `versions`
+is the same over all versions of a message.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Projection(Generic[*Values]):
 
         Args:
             cls: the generated class of a message in one version.
-            paths: names of attributes joined by dots, such as `topics.partitions.leader_id`. One that leads to a
-                struct, or to an array of structs, chooses all of it.
+            paths: names of attributes joined by dots, such as `topics.partitions.leader_id`. A path to a struct, or to
+                an array of structs, chooses the whole.
 
         Raises:
             ProjectionError: a path does not lead to a field, or leads into what another one chooses.
-            TypeError: it is not the class of a message.
+            TypeError: `cls` is not the class of a message.
         """
         if not (isinstance(cls, type) and issubclass(cls, Message)):
             raise TypeError(f"a projection chooses fields of the class of a message, not of {described(cls)}")
@@ -72,7 +72,7 @@ class Projection(Generic[*Values]):
         """Decode the chosen values of the message that the buffer holds, from its first to its last byte.
 
         Raises:
-            DecodeError: as `Message.decode`, which checks no more than this does.
+            DecodeError: as `Message.decode`, which checks no more.
         """
         if self._projector is not None and (values := self._projector.decode(data)) is not None:
             return values
@@ -93,7 +93,7 @@ class Projection(Generic[*Values]):
     def replace(self, data: bytes, values: tuple[*Values]) -> bytes:
         """Replace the chosen fields of the message that the buffer holds, and return the new bytes.
 
-        They equal the bytes from decoding the message, setting the values and encoding it.
+        The new bytes equal those from decoding the message, setting the values and encoding it.
 
         Args:
             data: the bytes of the message.
@@ -148,7 +148,7 @@ class Projection(Generic[*Values]):
 
 
 def projector(cls: type[Message], selection: FieldSelection, count: int) -> Projector | None:
-    """Make the kernel's reader and writer of chosen fields; None if the kernel is not in use or does not serve them."""
+    """Make the kernel's projector of chosen fields; None if the kernel is not in use or does not serve the fields."""
     if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Projections without the kernel: what is chosen of decoded messages, and what becomes of them with other values."""
+"""Projections without the kernel: values chosen from decoded messages, and put into them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Chosen fields of a message in all of its versions.
 
 A projection of each version is made when that version first comes, of those paths that it has; values of the others are
-None, and must be None when they are replaced. A path that no version has is an error at once, because it is a misspelt
-one. `one_version` does all work on bytes.
+None, and must be None when they are replaced. A path that no version has must be misspelt, so it is an error at once.
+`one_version` does all work on bytes.
 """
 
 from __future__ import annotations
