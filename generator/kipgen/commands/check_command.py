@@ -106,7 +106,7 @@ def _check(
 
 
 def _report(count: int, found: list[Problem], policy: Policy, chosen: Format, texts: dict[str, bytes]) -> bool:
-    """Report what a check found, all of it to standard output; whether the check failed."""
+    """Report the problems that a check found, to standard output; return True if the check failed."""
     problems = policy.evaluate(found)
     if chosen is Format.JSON:
         print(report.json_text(problems, specs=count))

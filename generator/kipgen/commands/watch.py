@@ -26,7 +26,7 @@ def watch_specs(paths: Sequence[Path], read: Reader, check: Callable[[Reader], o
     Args:
         paths: files and folders of specs, which must exist.
         read: reads one file.
-        check: judges them all, with a reader that reads no file twice.
+        check: judges all files, with a reader that reads no file twice.
     """
     remembering = remembering_reader(read)
     watch_folders({path if path.is_dir() else path.parent for path in paths}, lambda: check(remembering))

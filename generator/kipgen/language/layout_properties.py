@@ -52,9 +52,9 @@ class ChecksumSpec:
     algorithm: str
     """`crc32` or `crc32c`."""
     start: str
-    """The field that it covers first. It covers everything from there: to the end of the struct if that field comes
-    after the checksum, else to the checksum itself. Record batches have theirs before the data, messages of the KIP-98
-    draft after it."""
+    """The first field that the checksum covers. It covers everything from there: to the end of the struct if that field
+    comes after the checksum, else to the checksum itself. Record batches have theirs before the data, messages of the
+    KIP-98 draft after it."""
 
 
 class Types(NamedTuple):
@@ -71,7 +71,7 @@ class Property(NamedTuple):
     """Name of the property in specs."""
     types: Types
     reader: Literal["nonblank", "flag", "integer", "own"] = "nonblank"
-    """Method of `SpecObject` that reads it; `own` where `parse_layout_properties` has a function for it."""
+    """Method of `SpecObject` that reads the property; `own` where `parse_layout_properties` has a function for it."""
 
 
 def has_size(type_: FieldType) -> bool:

@@ -37,7 +37,7 @@ one. So the name alone must do.
 """
 
 HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
-"""The name of the header before a message, by the type of that."""
+"""The name of the header before a message, by the type of the message."""
 KAFKA_HEADERS = {
     "RequestHeader": (Versions(0, 2), Versions.parse("2+")),
     "ResponseHeader": (Versions(0, 1), Versions.parse("1+")),
@@ -94,7 +94,7 @@ class StructSpec:
     location: Location
     about: str = ""
     is_common: bool = False
-    """True if it is defined under `commonStructs`; otherwise in the field that uses it."""
+    """True if the struct is defined under `commonStructs`; otherwise in the field that uses it."""
     reserved_tags: tuple[int, ...] = ()
     """Tags of removed fields, never to be used again (KIP-482)."""
 
@@ -115,14 +115,14 @@ class MessageSpec:
     structs: tuple[StructSpec, ...]
     """Every inline and common struct, each after the structs that it uses.
 
-    Resolving relies on the order: it must know of a struct if it can take no byte before it resolves its users.
+    Resolving relies on the order: it must know if a struct can take no byte before it resolves the structs that use it.
     """
     location: Location
     about: str = ""
     api_key: int | None = None
     deprecated_versions: Versions = Versions.NONE
     header_versions: tuple[tuple[Versions, int], ...] = ()
-    """The versions of the header before it, by ranges of its own, the lowest first (KIP-1313).
+    """The versions of the header before the message, by ranges of its own versions, the lowest first (KIP-1313).
 
     Empty where they follow from the flexible versions.
     """
@@ -131,7 +131,7 @@ class MessageSpec:
     closed_tagged_versions: bool = False
     """True if the tagged versions of a field may have an end."""
     extensible_tagged_versions: bool = False
-    """True if they may later begin in an earlier version: readers keep a tag that is not of their version."""
+    """True if tagged fields may later begin in an earlier version: readers keep a tag that is not of their version."""
     no_new_versions: bool = False
     """True if its versions are not negotiated, so that it may get tagged fields but no new version."""
     reserved_tags: tuple[int, ...] = ()

@@ -50,7 +50,7 @@ class TaggedPart:
 
     field: FieldSpec
     owner: FieldSpec
-    """The tagged field; itself, or the one in whose data it is."""
+    """The tagged field: the field itself, or the tagged one in whose data it is."""
     versions: Versions
     """The versions that have this data."""
 

@@ -95,7 +95,7 @@ def find_changes(
         package: the folder of the generated package; it need not exist.
         package_name: the package's dotted name.
         progress: called from time to time with the specs rendered and the specs to render.
-        read: what checks one spec.
+        read: checks one spec.
 
     Raises:
         ValueError: the package cannot have that name.

@@ -30,7 +30,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
 
 def layout_properties(obj: SpecObject) -> LayoutProperties:
-    """Read them; what cannot be read is reported and left out."""
+    """Read the properties that only layouts have; what cannot be read is reported and left out."""
     values: dict[str, Any] = {}
     for attribute, (name, _, reader) in PROPERTIES.items():
         values[attribute] = _OWN_READERS[name](obj) if reader == "own" else getattr(obj, reader)(name)

@@ -213,7 +213,7 @@ class _Duplicate:
     path: JsonPath
     offset: int
     is_same: bool
-    """True if it has the value that it had before."""
+    """True if the key has the same value as before."""
 
 
 class _SyntaxError(Exception):

@@ -93,7 +93,7 @@ def _text(message: bytes) -> str:
 
 
 ServerExchange = Generator[bytes, bytes, bytes]
-"""The broker's messages: after a `next`, `send` takes the client's message and gives the answer; the last is returned."""
+"""The broker's messages: after a `next`, `send` takes a message of the client and gives the answer or returns it."""
 
 
 def server_exchange(passwords: Mapping[str, str], hash_name: str) -> ServerExchange:

@@ -64,7 +64,7 @@ class Counting(Protocol):
 
 
 MOST_TIMED = 256
-"""Messages that are timed; with `MOST_TIMED_BYTES` it bounds the seconds that it takes."""
+"""Limit for the messages that are timed; with `MOST_TIMED_BYTES` it bounds the seconds that timing takes."""
 MOST_TIMED_BYTES = 1 << 20
 
 

@@ -45,7 +45,7 @@ class FieldAdvice:
     current: Encoding
     """The encoding that the next version has if nothing is changed."""
     current_size: int
-    """Bytes that all values take under it; under the fixed one of the type's own width if not all values fit it."""
+    """Bytes that all values take under `current`; if not all fit, under the fixed encoding of the type's own width."""
     best: Encoding
     """The encoding that takes the fewest bytes; `current` where none takes fewer, or nothing can be advised."""
     encodings: EncodingMap
@@ -60,7 +60,7 @@ class FieldAdvice:
 
     @property
     def is_element(self) -> bool:
-        """True if it is about an array's elements, which only our extension of KIP-625 can encode."""
+        """True if the advice is about an array's elements, which only our extension of KIP-625 can encode."""
         return self.field.type.is_array
 
     @property
@@ -86,7 +86,7 @@ class Advice:
 
     spec: MessageSpec
     messages: int
-    """Number of messages that it is based on."""
+    """Number of messages that the advice is based on."""
     versions: Mapping[int, int]
     """Number of messages of each version."""
     fields: tuple[FieldAdvice, ...]
@@ -171,7 +171,7 @@ def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:
 
 
 def _ways(spec: MessageSpec) -> int:
-    """Count the paths of its fields."""
+    """Count the paths of all fields of a message."""
     ways: dict[str, int] = {}
     for name, fields in (*((one.name, one.fields) for one in spec.structs), (spec.name, spec.fields)):
         ways[name] = len(fields) + sum(ways[field.type.element] for field in fields if field.type.has_struct)

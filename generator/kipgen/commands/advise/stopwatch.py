@@ -31,12 +31,12 @@ class Plan(TypedDict):
     forms: list[str]
     """The packages in the folder."""
     module: str
-    """The message's module in each of them."""
+    """The message's module in each package."""
     class_name: str
     lowest: int
     """The lowest version that the packages have."""
     version: int
-    """The highest one, which is timed."""
+    """The highest version, which is timed."""
     rounds: int
     seconds: float
     """Length of a sample of time."""

@@ -84,7 +84,7 @@ class TagCounts:
         self._forms = Forms()
         """Bytes of the message that is counted now."""
         self._known: dict[int, bool] = {}
-        """For its structs, by their ids, whether they are structs of defaults."""
+        """The structs of that message, by id: True for a struct of defaults."""
 
     def add(self, message: Message) -> None:
         """Count one more message, which must be one that can be encoded."""

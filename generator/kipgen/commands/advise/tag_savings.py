@@ -4,8 +4,8 @@ Advice is about the next version alone, as with encodings: a released version ke
 that cannot be tagged there. A tagged field at its default takes no bytes; any other value takes more than before, by
 its tag and its size. So each field has two figures, of which the first must be larger.
 
-Fields are chosen one by one, the one that saves most first. None is chosen in or around a chosen one, so the savings of
-all of them can be added up. Tags are the lowest ones that no field of the struct has or had.
+Fields are chosen one by one, the one that saves most first. No field in or around a chosen one is chosen, so the
+savings of all can be added up. Tags are the lowest ones that no field of the struct has or had.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class TagAdvice:
     tag: int
     """The field's tag, or the one that it would get."""
     is_tagged: bool
-    """True if it has the tag already; its figures are what the tag has saved and cost."""
+    """True if the field has the tag already; then the figures are what the tag has saved and cost."""
     text: str = ""
     """The properties to write into the spec; empty if nothing should change."""
     note: str = ""
-    """Reason why it gets no tag; mostly empty."""
+    """Reason why the field gets no tag; mostly empty."""
 
     @property
     def path(self) -> str:
@@ -173,7 +173,7 @@ class _FreeTags:
         self._taken = taken
 
     def take(self) -> None:
-        """Give the lowest one away."""
+        """Give the lowest tag away."""
         # Always on from here: from 0 each time, thousands of fields would take the square of their steps.
         self.lowest = next(tag for tag in count(self.lowest + 1) if tag not in self._taken)
 
@@ -188,9 +188,9 @@ def _choose(spec: MessageSpec, fields: list[TagAdvice], free: Mapping[FieldSpec,
     """
     next_version = spec.valid_versions.highest + 1
     chosen: dict[str, str] = {}
-    """The paths of chosen fields, each with the first one of its field."""
+    """The paths of chosen fields, each with the first path of its field."""
     around: dict[str, str] = {}
-    """The paths of the structs around them, each with the field that saves most."""
+    """The paths of the structs around chosen fields, each with the field that saves most."""
     for one in fields:
         tagged = replace(one, tag=free[one.field].lowest)
         if one.note or tagged.net <= 0:

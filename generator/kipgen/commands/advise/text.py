@@ -28,7 +28,7 @@ ELEMENT_MARK = "[*]"
 
 
 def plain(advice: Advice, samples: Samples, package: str, times: Times | None = None) -> dict[str, Any]:
-    """Convert all of it to plain data for `json.dumps`; docs/advise.md explains the keys."""
+    """Convert the advice to plain data for `json.dumps`; docs/advise.md explains the keys."""
     return {
         "message": advice.spec.name,
         "spec": advice.spec.location.file,
@@ -87,11 +87,11 @@ def _by_bytes(histogram: Sequence[int]) -> dict[str, int]:
 
 
 def report(advice: Advice, samples: Samples, file: str, times: Times | None = None) -> Iterator[RenderableType]:
-    """Write all of it for people, piece by piece.
+    """Write the advice for people, piece by piece.
 
     Args:
-        advice: it.
-        samples: what it comes from.
+        advice: all advice on one message.
+        samples: the samples that the advice comes from.
         file: the spec, as it is named where a line of it is shown.
         times: of the samples, if they were measured.
     """

@@ -48,7 +48,7 @@ class FormTimes:
     encode: float
     """Median seconds to encode a message."""
     decode: float
-    """Median seconds to decode one."""
+    """Median seconds to decode one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Times:
     messages: int
     """Number of messages that were timed."""
     left_out: tuple[str, ...]
-    """Reasons why others were not: what they have cannot be carried over to the next version."""
+    """Reasons why other messages were not timed: their content cannot be carried over to the next version."""
     kernel: bool
     """True if the compiled kernel did the work, not plain Python."""
     now: FormTimes
@@ -72,7 +72,7 @@ def measure_times(advice: Advice, samples: Sequence[tuple[int, bytes]]) -> Times
     """Measure the times of samples under the advice, which must change something.
 
     Args:
-        advice: it.
+        advice: all advice on one message.
         samples: versions and bytes of messages.
 
     Raises:
@@ -131,7 +131,7 @@ def run_stopwatch(folder: str, plan: Plan) -> Measured:
     """Measure the packages in a folder by a process of its own.
 
     Raises:
-        TimesError: it broke off.
+        TimesError: the process broke off.
     """
     # -P: what lies in the current folder must not be imported in place of a module that the stopwatch needs.
     command = [sys.executable, "-P", "-m", STOPWATCH, folder]

@@ -36,7 +36,7 @@ def parse_allowance(text: str) -> Allowance:
     """Read an allowance of the command line: `rule:Message.Field=reason`.
 
     Raises:
-        ValueError: it is not an allowance; the message names the right form.
+        ValueError: the text is not an allowance; the message names the right form.
     """
     target, _, reason = text.partition("=")
     rule, _, path = target.partition(":")

@@ -124,7 +124,7 @@ def _unknown(location: Location) -> StoredColumn:
 
 
 def compare_columns(old: MessageSpec, new: MessageSpec, renamed: Renamed) -> Iterator[Change]:
-    """Find what tables with the columns of the old spec lack in the new one; nothing if one has no versions."""
+    """Find what tables with the columns of the old spec lack in the new one; nothing if a spec has no versions."""
     if not old.valid_versions.is_empty and not new.valid_versions.is_empty:
         yield from _compare(new.name, new.name, stored_columns(old), stored_columns(new), renamed, set())
 

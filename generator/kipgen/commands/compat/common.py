@@ -88,7 +88,7 @@ def _shared(matched: Sequence[Matched], pairs: Pairs) -> Shared:
 
 
 def _versions(specs: Iterable[MessageSpec]) -> Versions:
-    """Return the versions that all of them have; of requests and responses, only what is still served is spoken."""
+    """Return the versions that all of the specs have; requests and responses have only their served versions."""
     found = Versions.ALL
     for spec in specs:
         found = found.intersect(spec.served_versions if _is_spoken(spec) else spec.valid_versions)

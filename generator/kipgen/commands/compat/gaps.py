@@ -15,7 +15,7 @@ from kipgen.commands.compat.wire_items import Owner, Pair, WireItem, fingerprint
 
 
 def names_of_moves(before: list[str], after: list[str]) -> set[str]:
-    """Return those that moved among the others."""
+    """Return the names that moved among the others."""
     # The longest runs in the old order stay, so one field that moves past ten others is one move and not ten.
     blocks = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
     return set(before).difference(*(before[block.a : block.a + block.size] for block in blocks))
@@ -124,7 +124,7 @@ def _in_spec(owner: Owner, items: list[WireItem]) -> frozenset[tuple[int, str]]:
 def merge_replacements(changes: Iterable[Change]) -> list[Change]:
     """Merge the replacements of several versions that have fields in common: a struct with more fields in later ones.
 
-    They are put into words only here, since no version need have all the fields.
+    Replacements are put into words only here, since no version need have all the fields.
     """
     slots: list[Change | None] = []
     slot_of: dict[tuple[str, bool, tuple[int, str]], int] = {}

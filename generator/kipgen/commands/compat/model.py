@@ -36,7 +36,7 @@ class Change:
     """A difference between two revisions."""
 
     rule: str
-    """The id of the rule that judges it."""
+    """The id of the rule that judges the change."""
     path: str
     """Subject of the change, by the names in the new spec, such as `MetadataResponse.Topics.Name`."""
     text: str
@@ -46,7 +46,7 @@ class Change:
     old: Spot
     """Place in the old spec, or the place where it was missing."""
     versions: frozenset[int] = frozenset()
-    """The released versions that it touches; none if it is not about certain versions."""
+    """The released versions that the change touches; none if it is not about certain versions."""
     first: Side | None = None
     """The side that must be upgraded first, if `direction.first_side` cannot tell it."""
     replaced: Replaced | None = None
@@ -54,7 +54,7 @@ class Change:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all that it tells, in the new spec."""
+        """The paths of all that the change tells, in the new spec."""
         if self.replaced is None:
             return (self.path,)
         return tuple(f"{self.replaced.owner}.{name}" for _, name in self.replaced.new)
@@ -117,7 +117,7 @@ class CompatRule:
     """Advice for a better way."""
     good: Revisions
     bad: Revisions
-    """A change that is this one, and no other of its severity or worse."""
+    """A change that only this rule judges with its severity or a worse one."""
 
 
 def change(old: str | tuple[str, ...], new: str | tuple[str, ...]) -> Revisions:
@@ -145,9 +145,9 @@ class Finding:
     first: Side | None = None
     """The side that must be upgraded first; None if both ways break, or neither."""
     against: tuple[str, ...] = ()
-    """The revisions that it was found against, if they were given by name."""
+    """The old revisions of the comparison, if they were given by name."""
     allowed: str | None = None
-    """Reason why it is allowed, if it is."""
+    """Reason why the finding is allowed; None if it is not."""
 
     @property
     def text(self) -> str:
@@ -160,9 +160,9 @@ class NotCompared:
     """A message or enum whose old spec has errors."""
 
     path: str
-    """Its name; its file if even the name is unknown."""
+    """The name of the message or enum; its file if even the name is unknown."""
     location: Location
-    """Its location in the new revision, if that has it; else of the first error."""
+    """The location in the new revision, if there is one; else the location of the first error."""
     errors: tuple[Problem, ...]
 
 

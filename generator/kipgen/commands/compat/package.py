@@ -74,11 +74,11 @@ class Pairs:
     """Two revisions: what belongs together, and what was removed."""
 
     messages: Sequence[Matched]
-    """The messages that both have."""
+    """The messages that both revisions have."""
     gone: Sequence[Revision]
-    """The messages that only the old one has."""
+    """The messages that only the old revision has."""
     come: Sequence[Revision]
-    """The messages that only the new one has."""
+    """The messages that only the new revision has."""
     enums: EnumPairs
     headers: tuple[HeaderVersions, HeaderVersions]
     """The headers before requests and responses, old and new."""
@@ -93,7 +93,7 @@ class Packages:
 
     folders: tuple[Path, ...] = ()
     parent: Path | None = None
-    """A folder in which each folder is one, also one that is gone."""
+    """A folder in which each folder is a package, also a folder that is gone now."""
 
     def of(self, file: str | Path) -> str:
         """Name the folder of a file's package; the innermost, if one holds another; empty if there is none."""
@@ -157,7 +157,7 @@ def _match_messages(
 def _match_by(
     key: Callable[[Revision], object], old: Sequence[Revision], new: Sequence[Revision]
 ) -> tuple[list[Matched], list[Revision], list[Revision]]:
-    """Match those with equal keys; also return the others, old and new."""
+    """Match the revisions with equal keys; also return the others, old and new."""
     later = {key(revision): revision for revision in new}
     matched = [Matched(before, later[key(before)]) for before in old if key(before) in later]
     known = {key(pair.new) for pair in matched}
@@ -235,7 +235,7 @@ def header_changes(
 def _compare_headers(both: Pairs) -> Iterator[tuple[Matched, Change]]:
     """Find the messages whose released versions have another header.
 
-    A new version of the header changes all messages that do not say theirs, which is one change: of the header.
+    A new version of the header changes all messages that do not state their own, and is one change: of the header.
     """
     pairs = {pair.new.spec.name: pair for pair in both.messages}
     derived: dict[str, dict[str, str]] = {}

@@ -211,7 +211,7 @@ class _Data:
     same: set[_Compared]
     """The structs that have been found to be the same, as the data of other fields."""
     seen: set[_Compared] = field_with(default_factory=set)
-    """The structs that have been compared as the data of this one."""
+    """The structs that have been compared as the data of this field."""
 
     def compare(self, path: str, was: FieldSpec, now: FieldSpec, before: WireForm, after: WireForm) -> Iterator[Change]:
         """Find the differences between the tagged field, or a plain field in its data, and what it has become."""

@@ -51,10 +51,10 @@ class _Tag:
 
     tag: int
     field: FieldSpec | None
-    """The field that has it; None if none has it now."""
+    """The field that has the tag; None if no field has it now."""
     is_reserved: bool
     before: tuple[tuple[str, str], ...]
-    """Other fields that had it, each with the newest commit where it did."""
+    """Other fields that had the tag, each with the newest commit where it did."""
 
 
 @dataclass(frozen=True, slots=True)

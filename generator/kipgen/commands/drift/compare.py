@@ -55,7 +55,7 @@ class Node:
     kind: str
     """`message`, `struct` or `field`."""
     path: str
-    """The names that lead to it, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
+    """The names that lead to the node, such as `Topics.Name` or `struct Cursor.TopicName`; "" for the message."""
     facts: Mapping[str, Value]
     """Values by property; values equal to the language's default are left out."""
     part: SpecPart
@@ -91,7 +91,7 @@ def nodes(draft: Draft, oldest: int = 0) -> dict[str, Node]:
 
 
 def _exists(spec: FieldSpec | StructSpec, oldest: int) -> bool:
-    """True if some version from the oldest on has it, or none at all."""
+    """True if some version from the oldest on has the field or struct, or if no version has it."""
     return spec.versions.is_empty or spec.versions.highest >= oldest
 
 
@@ -278,7 +278,7 @@ def compare(ours: Mapping[Path, Draft], release: Release) -> Drift:
 
 
 def _is_due(message: MessageSpec) -> bool:
-    """True if a release is expected to have it."""
+    """True if a release is expected to have the message."""
     return not message.is_layout and not message.served_versions.is_empty
 
 
@@ -341,7 +341,7 @@ def _in_order(left: Mapping[str, Node], right: Mapping[str, Node]) -> Iterator[s
 
 
 def _is_within_a_whole(path: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> bool:
-    """True if its container is missing too, so that reporting it adds nothing."""
+    """True if the struct or field around the path is missing too, so that a report of the path adds nothing."""
     if not path:
         return False
     outer = path.rpartition(".")[0]

@@ -56,7 +56,7 @@ class Outcome:
     unexplained: tuple[str, ...] = ()
     """Added elements that need an `about`, each with its location."""
     problems: tuple[Problem, ...] = ()
-    """Reasons why it was not written: the errors that it would have."""
+    """Reasons why the spec was not written: the errors that it would have."""
 
 
 def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Published]) -> Iterator[Outcome]:

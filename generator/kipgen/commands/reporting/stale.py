@@ -28,7 +28,7 @@ def report_strays(changes: PackageChanges, say: Callable[..., None], chosen: For
         changes: of the package.
         say: prints one line.
         chosen: the format of the report; GitHub gets annotations of the first ones.
-        is_error: whether they are a failure, as they are for a check.
+        is_error: True if strays are a failure, as in a check.
     """
     for number, path in enumerate(changes.strays):
         file = one_line(changes.package / path)

@@ -170,20 +170,20 @@ class _Header(NamedTuple):
     name: str
     valid: Versions
     flexible: Versions
-    """Its valid versions that are flexible."""
+    """The valid versions of the header that are flexible."""
     whose: str
     remedy: str
-    """Advice on a version that it lacks, up to that version."""
+    """Advice on a version that the header lacks, without the number of the version, which follows."""
 
     @property
     def inflexible(self) -> range:
-        """Its other valid versions."""
+        """The valid versions of the header that are not flexible."""
         end = self.valid.highest + 1 if self.flexible.is_empty else self.flexible.lowest
         return range(self.valid.lowest, end)
 
     @property
     def has_both(self) -> bool:
-        """True if it has inflexible and flexible versions, so that a message can have the right one."""
+        """True if the header has inflexible and flexible versions, so that a message can have the right one."""
         return not self.flexible.is_empty and len(self.inflexible) > 0
 
 

@@ -42,7 +42,7 @@ class _Key(NamedTuple):
     type: str
     api_key: int
     is_former: bool
-    """True if it has versions, but none that is served; it may share its API key with one that is."""
+    """True if the message has versions, but none that is served; it may share its API key with one that is."""
 
 
 def _request(name: str = "ProbeRequest", key: int = 900, valid: str = "0-3", more: str = "") -> str:
@@ -252,7 +252,7 @@ def _pairs(folder: Folder) -> Iterator[tuple[Draft, Draft]]:
 
 
 def _counterpart(key: _Key, known: Collection[_Key]) -> _Key | None:
-    """Find the key of the counterpart: of a message as this one, or else of one that has no other counterpart.
+    """Find the key of the counterpart: with the same `is_former`, or else of a message that has no other counterpart.
 
     The latter is a pair of which only one half is served. It must be found, for `pair-versions` to report it.
     """

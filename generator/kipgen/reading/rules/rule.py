@@ -66,15 +66,15 @@ class Rule:
     id: str
     summary: str
     good: tuple[str, ...]
-    """Specs that obey it, one text a file."""
+    """Specs that obey the rule, one text a file."""
     bad: tuple[str, ...]
-    """Specs that break it, and no other rule."""
+    """Specs that break the rule, and no other."""
     severity: Severity | None = "error"
     """Severity in the language itself; None if only Kafka's generator has the rule."""
     kafka: Severity | None = "error"
     """Severity in a spec for Kafka's own generator."""
     subject: type[Subject] | None = None
-    """Type of its subject; None if it is applied while a file is read."""
+    """Type of the subject; None if the rule is applied while a file is read."""
     check: Check[Any] = lambda _: ()
 
     def severity_for(self, kafka: bool) -> Severity | None:
@@ -122,7 +122,7 @@ def message_rule(needs: tuple[str, ...], **profile: Unpack[Profile]) -> Callable
     """Make a rule of a function that judges a message by its own properties.
 
     Args:
-        needs: the properties that it looks at; it is not called if one of them is known to be wrong, or if
+        needs: the properties that the function looks at; it is not called if one of them is known to be wrong, or if
             the message is retired.
         profile: how the rule is explained.
     """
@@ -149,8 +149,8 @@ def field_rule(
     """Make a rule of a function that judges a field by its own properties and its message's.
 
     Args:
-        needs: the field's properties that it reads; it is not called if one of them is known to be wrong.
-        message: the message's properties that it reads; likewise, and not in a retired message either.
+        needs: the field's properties that the function reads; it is not called if one of them is known to be wrong.
+        message: the message's properties that the function reads; likewise, and not in a retired message either.
         profile: how the rule is explained.
     """
     _need_properties("field", needs)
@@ -179,7 +179,7 @@ def struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]]
 def layout_struct_rule(**profile: Unpack[Profile]) -> Callable[[PartCheck[StructDraft]], Rule]:
     """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
 
-    It is not called while one of these fields is known to be wrong.
+    The function is not called while one of these fields is known to be wrong.
     """
 
     def structs(draft: Draft) -> Iterator[StructDraft]:
@@ -203,7 +203,7 @@ def _need_properties(part: Literal["message", "field"], needs: Iterable[str]) ->
     """Refuse a need that is no property: nothing would ever be broken by that name, and the guard would be open.
 
     Raises:
-        ValueError: a rule names it.
+        ValueError: a rule names such a need.
     """
     for name in needs:
         if name not in properties_of(part):

@@ -208,7 +208,7 @@ def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, StructDraft]]:
 
 
 def _uses(struct: StructDraft, common: dict[str, StructDraft]) -> set[str]:
-    """Return the names of the common structs that its fields have."""
+    """Return the names of the common structs that the fields of a struct have."""
     return {field.spec.type.element for field in struct.fields} & common.keys()
 
 
