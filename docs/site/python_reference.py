@@ -107,7 +107,7 @@ MODULES = (
 SMALLER = (
     "kipwire.native",
     "kipwire.model.abi",
-    "kipwire.message.encodings",
+    "kipwire.drafts.kip_625",
     "kipwire.model.enums",
     "kipwire.cluster.lag",
     "kipwire.drafts.header_keys",

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import kipwire
-import kipwire.message.encodings
+import kipwire.drafts.kip_625
 import kipwire.projection
 import kipwire.testing
 from kipwire import ConversionError, columns
@@ -114,18 +114,14 @@ NO_COLUMNS: dict[str, str] = {
 }
 
 ENCODINGS: dict[str, Walk] = {
-    "count": lambda it: (lambda message: lambda: kipwire.message.encodings.count(message).fields)(
-        it.cls.decode(it.data)
-    ),
-    "count_all": lambda it: (lambda all_: lambda: kipwire.message.encodings.count_all(all_))(
-        [it.cls.decode(it.data)] * 3
-    ),
-    "Counts": lambda it: lambda: kipwire.message.encodings.Counts().add(it.cls()),
-    "merge": lambda it: (lambda counts: lambda: kipwire.message.encodings.merge(counts, counts))(
-        kipwire.message.encodings.count(it.cls.decode(it.data))
+    "count": lambda it: (lambda message: lambda: kipwire.drafts.kip_625.count(message).fields)(it.cls.decode(it.data)),
+    "count_all": lambda it: (lambda all_: lambda: kipwire.drafts.kip_625.count_all(all_))([it.cls.decode(it.data)] * 3),
+    "Counts": lambda it: lambda: kipwire.drafts.kip_625.Counts().add(it.cls()),
+    "merge": lambda it: (lambda counts: lambda: kipwire.drafts.kip_625.merge(counts, counts))(
+        kipwire.drafts.kip_625.count(it.cls.decode(it.data))
     ),
 }
-NO_ENCODINGS = {"IntegerCounts": "the numbers of one field", "form_of_tagged": "makes a text"}
+NO_ENCODINGS = {"IntegerCounts": "the numbers of one field"}
 
 PROJECTIONS: dict[str, Walk] = {
     "Projection": lambda it: lambda: Projection(it.cls, it.path),
@@ -203,7 +199,7 @@ def may_refuse(call: Action) -> None:
 
 
 def test_everything_that_kipwire_exports_has_a_row() -> None:
-    own = {name for name, value in vars(kipwire.message.encodings).items() if _is_own(name, value)}
+    own = {name for name, value in vars(kipwire.drafts.kip_625).items() if _is_own(name, value)}
     methods = {name for name in dir(kipwire.Message) if not name.startswith("_")}
     methods |= {"__eq__", "__repr__", "__rich_repr__", "__replace__", "__init__", "__reduce_ex__"}
     tags = {"OTHER_TAGS": "a constant", "DECLARED_TAGS": "a constant"}
@@ -216,7 +212,7 @@ def test_everything_that_kipwire_exports_has_a_row() -> None:
 
 
 def _is_own(name: str, value: object) -> bool:
-    return not name.startswith("_") and getattr(value, "__module__", "") == kipwire.message.encodings.__name__
+    return not name.startswith("_") and getattr(value, "__module__", "") == kipwire.drafts.kip_625.__name__
 
 
 def of_size(

@@ -11,7 +11,7 @@ import pytest
 import kafka_messages
 from kipgen.commands.advise.savings import Advice, AdviceError, FieldAdvice, advise
 from kipgen.reading.check import read_file
-from kipwire.message.encodings import Counts, IntegerCounts
+from kipwire.drafts.kip_625 import Counts, IntegerCounts
 from tests.support.spec_package import generated
 from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured, changed_spec, run
 

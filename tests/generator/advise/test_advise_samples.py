@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import kafka_messages
 from kafka_messages.metadata_response.v13 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 from kipgen.commands.app import app
-from kipwire.message.encodings import count, count_all
+from kipwire.drafts.kip_625 import count, count_all
 from tests.support.places import ROOT
 from tests.support.subjects.advice import CAPTURE, FETCH_REQUEST, METADATA, SPECS, as_json, captured, run
 

@@ -20,7 +20,7 @@ from kipgen.python.render import render_message
 from kipgen.reading.check import read_file
 from kipgen.resolve.headers import HeaderVersions
 from kipwire import convert, native
-from kipwire.message.encodings import count_all
+from kipwire.drafts.kip_625 import count_all
 from tests.support.places import DATA
 from tests.support.spec_package import classes_of
 from tests.support.subjects.advice import CAPTURE, METADATA, SPECS, as_json, captured, changed_spec, run

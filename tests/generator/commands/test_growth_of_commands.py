@@ -31,7 +31,7 @@ from kipwire.console.call.codes import error_lines
 from kipwire.console.call.template import template_lines
 from kipwire.console.inspect.text import text_lines
 from kipwire.console.inspect.tree import inspect_message
-from kipwire.message.encodings import count
+from kipwire.drafts.kip_625 import count
 from tests.support.growing_specs import LEVELS, SHAPES, message, of_levels
 from tests.support.growth import LINEAR, QUADRATIC, Action, Fresh, Packages, slow, untold
 from tests.support.subjects.drifting_specs import drifted, jar

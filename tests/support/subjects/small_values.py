@@ -10,7 +10,7 @@ from typing import Any
 
 from kipgen.commands.advise.savings import Advice, advise
 from kipgen.reading.check import read_file
-from kipwire.message.encodings import Counts, IntegerCounts
+from kipwire.drafts.kip_625 import Counts, IntegerCounts
 from tests.support.places import ROOT
 
 FILES = [file for file in sorted(ROOT.glob("schemas/kafka_messages/*/*.json")) if not file.name.endswith(".enum.json")]

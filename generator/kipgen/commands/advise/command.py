@@ -31,7 +31,7 @@ from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.cli.options import Format, one_format
-from kipwire.message.encodings import Counts
+from kipwire.drafts.kip_625 import Counts
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
 from kipwire.model.extras import missing_extra

@@ -5,7 +5,7 @@ the next version lacks them, or they are tagged in a released version and keep t
 has encodings for single integers; what the extension elementEncoding saves on elements of arrays is kept apart
 everywhere.
 
-Values are counted by path in `kipwire.message.encodings`, and joined by field here, since a field of a common struct
+Values are counted by path in `kipwire.drafts.kip_625`, and joined by field here, since a field of a common struct
 has one encoding and several paths. Bytes are those that the values would take under each encoding of the type's own
 width, not those in the samples, whose versions may have other encodings.
 """
@@ -21,7 +21,7 @@ from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import kept_forms
 from kipgen.language.types import Encoding, encoding_property
 from kipgen.language.versions import Versions
-from kipwire.message.encodings import Counts, IntegerCounts, form_of_tagged
+from kipwire.drafts.kip_625 import Counts, IntegerCounts
 from kipwire.model.types import ENCODINGS
 
 EncodingMap = tuple[tuple[Versions, Encoding], ...]
@@ -156,6 +156,12 @@ def expect_advisable(spec: MessageSpec) -> None:
     if (ways := _ways(spec)) > MOST_PATHS:
         text = f"shared structs give its fields {ways:,} paths; the limit is {MOST_PATHS:,}"
         raise AdviceError(f"{spec.name}: {text}; use shared structs in fewer places")
+
+
+def form_of_tagged(field: str, tagged: str) -> str:
+    """Say why a field keeps its form that is a tagged one, or a part of it."""
+    what = "a tagged field" if field == tagged else f"part of the tagged field {tagged}"
+    return f"{what}, which keeps its form (KIP-482)"
 
 
 def _reasons(spec: MessageSpec) -> dict[FieldSpec, str]:

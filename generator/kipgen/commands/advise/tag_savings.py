@@ -16,13 +16,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, count
 
-from kipgen.commands.advise.savings import AdviceError, expect_advisable, fields_with_paths
+from kipgen.commands.advise.savings import AdviceError, expect_advisable, fields_with_paths, form_of_tagged
 from kipgen.commands.advise.tag_counts import FieldUse, Forms, TagCounts
 from kipgen.commands.compat.tags import NO_TAGS, UsedTags, tag_spaces
 from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import kept_forms, lowest_free_tag
 from kipgen.language.versions import Versions
-from kipwire.message.encodings import form_of_tagged
 
 WITHOUT_TAGS = {"layout": "a record format", "coordinator-key": "a coordinator's key"}
 """Types of messages that are never flexible."""

@@ -1,5 +1,6 @@
 """Sizes that the integers of messages would have under each encoding of KIP-625, counted over any number of messages.
 
+The encodings themselves are in `kipwire.codec`, for generated code; this is the statistic to choose among them.
 Counts are made from the field metadata of generated classes alone, take little memory however many values there are,
 and can be merged: parts of a topic are counted apart, in threads or on a cluster, and put together in any order.
 
@@ -275,12 +276,6 @@ def merge(a: Counts, b: Counts) -> Counts:
         fields[path] = fields[path].merged(counts) if path in fields else counts
     result._settled = fields
     return result
-
-
-def form_of_tagged(field: str, tagged: str) -> str:
-    """Say why a field keeps its form that is a tagged one, or a part of it."""
-    what = "a tagged field" if field == tagged else f"part of the tagged field {tagged}"
-    return f"{what}, which keeps its form (KIP-482)"
 
 
 # Where the integers of a class are, found out once.

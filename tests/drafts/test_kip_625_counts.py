@@ -22,7 +22,7 @@ from kafka_messages.fetch_response.v12 import (
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 from kipwire import Message, Struct
 from kipwire.codec.wire import write_packed, write_upacked, write_varint
-from kipwire.message.encodings import Counts, IntegerCounts, count, count_all, merge
+from kipwire.drafts.kip_625 import Counts, IntegerCounts, count, count_all, merge
 from kipwire.model import types
 from kipwire.testing import messages
 
