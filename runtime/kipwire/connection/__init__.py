@@ -24,9 +24,9 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 #    given: one that is early stays in the queue of open requests, and goes out with the one that it waited for
 #    (`test_responses_go_out_in_the_order_of_requests`).
 #
-# `states` has all states of both sides as a table. tests/runtime/connection/test_states.py drives real connections
-# through each row, and docs/connection-states.svg is drawn from it; docs/connections.md shows it. What the table does
-# not say:
+# docs/site/connection_states.py has all states of both sides as a table. tests/runtime/connection/test_states.py drives
+# real connections through each row, and docs/connection-states.svg, which docs/connections.md shows, is drawn from it.
+# What the table does not say:
 #
 # * Requests without a response, which are Produce with `acks` of 0, are in no queue, on neither side.
 #   `framing.is_answered` decides it by the frame, for both. A request that it cannot read counts as answered
@@ -51,7 +51,7 @@ It uses no socket, thread or clock, and decodes only what is asked for.
 # sends them like any other request, and again before the session ends (KIP-368); `scram` computes. Both are imported
 # when they are asked for.
 #
-# To add an event or a call: change `client` or `server`, add its rows to `states`, and a branch to the test; then draw
+# To add an event or a call: change `client` or `server`, add its rows to the table, and a branch to the test; then draw
 # the picture again. What both sides do alike belongs into `framing` or `events`. `kipwire.proxy` has both sides in one
 # program, and `kipwire.testing.broker` a server around the broker's side.
 

@@ -20,7 +20,7 @@ from kipwire.tools.text import count_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Literal
 
     from kipwire.message.conversion import Loss
     from kipwire.message.frames import AnsweredBy
@@ -51,8 +51,8 @@ class ClientConnection:
         self._next_id = 0
 
     @property
-    def state(self) -> str:
-        """Name of the state of the connection; `CLIENT_STATES` in `connection.states` explains each."""
+    def state(self) -> Literal["idle", "responses", "tokens", "tokens first"]:
+        """State of the connection, by what it expects: nothing, responses, SASL tokens, or tokens before responses."""
         if None in self._expected:
             return "tokens first" if self._ids else "tokens"
         return "responses" if self._ids else "idle"

@@ -22,6 +22,7 @@ from kipwire.model.api_keys import SASL_HANDSHAKE_KEY, UNSUPPORTED_VERSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from kipwire.message.conversion import Loss
     from kipwire.message.frames import ResponseHeader
@@ -81,8 +82,8 @@ class ServerConnection:
         self._takes_tokens = False
 
     @property
-    def state(self) -> str:
-        """Name of the state of the connection; `SERVER_STATES` in `connection.states` explains each."""
+    def state(self) -> Literal["idle", "open", "tokens", "tokens, open"]:
+        """State of the connection: `idle` until a request is `open`; `tokens` while it takes SASL tokens."""
         if self._takes_tokens:
             return "tokens, open" if self._waiting else "tokens"
         return "open" if self._waiting else "idle"

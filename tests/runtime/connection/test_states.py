@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 
 import kafka_messages
-from docs.site.connection_states import FILE, drawing
-from kafka_messages.metadata_request.v12 import MetadataRequest
-from kafka_messages.metadata_response.v12 import MetadataResponse
-from kipwire.connection import ClientConnection, LocalProtocolError, RemoteProtocolError, Request, ServerConnection
-from kipwire.connection.states import (
+from docs.site.connection_states import (
     BROKEN,
     CLIENT,
     CLIENT_STATES,
+    FILE,
     INPUT,
     INPUT_STATES,
     REFUSED,
     SERVER,
     SERVER_STATES,
     Transition,
+    drawing,
 )
+from kafka_messages.metadata_request.v12 import MetadataRequest
+from kafka_messages.metadata_response.v12 import MetadataResponse
+from kipwire.connection import ClientConnection, LocalProtocolError, RemoteProtocolError, Request, ServerConnection
 from tests.support.places import ROOT
 from tests.support.subjects.connections import REGISTRY, produce, request, requests, sized
 
