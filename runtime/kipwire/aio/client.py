@@ -16,7 +16,7 @@ from kipwire.aio.link import Link
 from kipwire.connection import LocalProtocolError, Response, best_version
 from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.connection.framing import is_answered
-from kipwire.message.frame_hints import size_first
+from kipwire.message.frame_errors import size_first
 from kipwire.message.messages import Message, described
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from struct import Struct as Packer
 from typing import NamedTuple
 
 from kipwire.codec.wire import read_size, unpack_h
-from kipwire.message.frame_hints import foreign_protocol
+from kipwire.message.frame_errors import foreign_protocol
 from kipwire.model.api_keys import PRODUCE_KEY
 from kipwire.model.errors import DecodeError, KipwireError, Malformed
 from kipwire.tools.text import count_of

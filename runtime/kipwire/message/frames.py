@@ -12,23 +12,16 @@ from struct import Struct as Packer
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kipwire.description.fields import in_version
-from kipwire.message import frame_hints
-from kipwire.message.messages import Message, content_of, described
+from kipwire.message.messages import Message
 from kipwire.model.api_keys import UNSUPPORTED_VERSION, is_api_versions_response
 from kipwire.model.errors import (
     DecodeError,
-    EncodeError,
-    FrameError,
-    LeftOverError,
-    UnknownApiKeyError,
-    UnknownVersionError,
-    UnsupportedVersionError,
 )
-from kipwire.tools.text import count_of, leftover_reason
+from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    pass
 
 LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
@@ -148,56 +141,6 @@ def key_and_version(frame: bytes) -> tuple[int, int]:
     return _KEY_AND_VERSION.unpack_from(frame)
 
 
-def unknown_request(frame: bytes, reason: str, *, is_api_known: bool) -> FrameError:
-    """Make the error for a request frame that the package has no class for."""
-    path, offset = ("request_api_version", 2) if is_api_known else ("request_api_key", 0)
-    cls = UnknownVersionError if is_api_known else UnknownApiKeyError
-    error = cls(RequestHeader.__name__, 0, path, offset, reason)
-    api_key, version = key_and_version(frame)
-    return error.of(api_key, version, _number_at(frame, _KEY_AND_VERSION.size))
-
-
-def unknown_response(frame: bytes, reason: str, api_key: int, version: int, *, is_api_known: bool) -> FrameError:
-    """Make the error for a response frame that the package has no class for."""
-    cls = UnknownVersionError if is_api_known else UnknownApiKeyError
-    return cls(ResponseHeader.__name__, 0, "", 0, reason).of(api_key, version, _number_at(frame, 0))
-
-
-def refuse_body(body: object, due: str, package: str) -> NoReturn:
-    """Raise the error about what cannot be the body of a frame.
-
-    Args:
-        body: it.
-        due: what it should be: `request` or `response`.
-        package: the package that was asked for the frame.
-
-    Raises:
-        EncodeError: it is a message of another type, or of another package.
-        TypeError: it is no message.
-    """
-    if not isinstance(body, Message):
-        raise TypeError(f"the body of a frame is a {due}, not {described(body)}")
-    if due == body.TYPE:
-        own = type(body).__module__.rsplit(".", 2)[0]
-        reason = f"is not a message of {package}; use the registry of {own}"
-    elif body.TYPE in ("request", "response"):
-        reason = f"is a {body.TYPE}, not a {due}; use encode_{body.TYPE}"
-    else:
-        reason = f"is not a {due}; only requests and responses have frames"
-    raise EncodeError(body.NAME, body.VERSION, "", reason)
-
-
-def refuse_class(cls: type[Message], package: str) -> NoReturn:
-    """Raise the error about a class that a package does not have.
-
-    Raises:
-        UnsupportedVersionError: always.
-    """
-    own = cls.__module__.rsplit(".", 2)[0]
-    what = f"{cls.NAME} v{cls.VERSION} of {own} is not a message of {package}"
-    raise UnsupportedVersionError(f"{what}; use the registry of {own}")
-
-
 def as_sent(response: type[Message], version: int | None) -> type[Message]:
     """Find the class of a response as it comes, by the version of the request; by default the class itself.
 
@@ -205,56 +148,6 @@ def as_sent(response: type[Message], version: int | None) -> type[Message]:
         UnsupportedVersionError: the response has no such version.
     """
     return response if version is None else in_version(response, version)
-
-
-def expect_header(header: Message, due: type[Message], body: Message) -> None:
-    """Check that a header can precede a body.
-
-    Args:
-        header: it.
-        due: the class that it must be of.
-        body: what follows it.
-
-    Raises:
-        EncodeError: it is of another class, or a request's that names another API or version.
-        TypeError: it is no message.
-    """
-    after = f"{body.NAME} v{body.VERSION}"
-    if type(header) is not due:
-        reason = f"cannot precede {after}, which needs {due.NAME} v{due.VERSION}"
-        if not isinstance(header, Message):
-            raise TypeError(f"{described(header)} {reason}")
-        raise EncodeError(header.NAME, header.VERSION, "", reason)
-    if isinstance(header, RequestHeader):
-        for name, value in (("request_api_key", body.API_KEY), ("request_api_version", body.VERSION)):
-            if (found := getattr(header, name)) != value:
-                raise EncodeError(header.NAME, header.VERSION, name, f"is {found}; that of {after} is {value}")
-
-
-def refuse_rest(body: Message, frame: bytes, rest: bytes, api_key: int, version: int, correlation_id: int) -> NoReturn:
-    """Raise the error of a frame with bytes after its message."""
-    end = len(content_of(frame)) - len(rest)
-    error = LeftOverError(body.NAME, body.VERSION, "", end, leftover_reason(len(rest), "the message"))
-    raise error.of(api_key, version, correlation_id)
-
-
-def explain_request(error: DecodeError, frame: bytes) -> DecodeError:
-    """Add what the frame seems to be to the error of a frame that was read as a request."""
-    return _explain(error, frame_hints.wrong_request(frame, error.message == RequestHeader.__name__))
-
-
-def explain_response(error: DecodeError, frame: bytes, api_key: int, version: int) -> DecodeError:
-    """Add what the frame seems to be to the error of a frame that was read as a response."""
-    return _explain(error, frame_hints.wrong_response(frame, api_key, version))
-
-
-def _explain(error: DecodeError, hint: str) -> DecodeError:
-    if not hint:
-        return error
-    found = type(error)(error.message, error.version, error.path, error.offset, f"{error.reason}; {hint}")
-    if isinstance(found, FrameError) and isinstance(error, FrameError):
-        found.of(error.api_key, error.api_version, error.correlation_id)
-    return found
 
 
 def _has_the_code(frame: bytes, body_at: int) -> bool:
@@ -267,11 +160,3 @@ def _end(cls: type[Message], frame: bytes, start: int) -> int | None:
         return cls.read(frame, start)[1]
     except DecodeError:
         return None
-
-
-def _number_at(frame: bytes, at: int) -> int | None:
-    number: int
-    if len(frame) < at + _INT32.size:
-        return None
-    (number,) = _INT32.unpack_from(frame, at)
-    return number

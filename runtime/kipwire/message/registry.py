@@ -1,12 +1,9 @@
-"""The registry of a generated package: from names, API keys and versions to classes, without importing them all.
+"""The registry of a generated package: its catalogue of messages, which decodes and encodes their frames, too.
 
 A generated package is its registry: `__init__.py` makes one of `Entry`s, and every function of the package is a method
-of it. An entry has all that can be answered without a class, such as versions and header versions, so that importing
-the package imports no message. A class is imported when it is first asked for, and kept. What a frame is follows from
-API key and version alone; `frames` has what frames of all packages have in common, and the one exception, the answer to
-ApiVersions.
+of it. What a frame is follows from API key and version alone; `frames` has what frames of all packages have in common,
+and the one exception, the answer to ApiVersions.
 
-Two messages may share an API key, if one is the former name of the other: keys lead to the one that is served.
 `Registry` and `Entry` are called by generated code, so their arguments belong to its level.
 """
 
@@ -15,21 +12,14 @@ from __future__ import annotations
 from importlib import import_module
 
 from kipwire import message
+from kipwire.message.catalogue import Catalogue
+from kipwire.message.catalogue import Entry as Entry
 from kipwire.message.messages import content_of
-from kipwire.model.api_keys import is_api_versions_response
-from kipwire.model.errors import (
-    DecodeError,
-    LevelError,
-    PackageError,
-    UnsupportedVersionError,
-    expect_version,
-    unknown_version,
-)
-from kipwire.tools.text import count_of, did_you_mean
+from kipwire.model.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeVar, overload
+    from typing import Any, TypeVar, overload
 
     from kipwire.message.conversion import Loss
     from kipwire.message.frames import AnsweredBy, Frame, FrameAndRest, RequestHeader, ResponseHeader
@@ -38,223 +28,17 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
     Losses = list[Loss] | None
 
-
-class Entry:
-    """Facts of a message that are known before its class is imported."""
-
-    __slots__ = ("api_key", "first_flexible", "headers", "highest", "lowest", "module", "name", "served", "type")
-
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        type: str,  # the spec language's own word
-        api_key: int | None,
-        lowest: int,
-        highest: int,
-        first_flexible: int,
-        headers: tuple[int, ...] | dict[int, int] | None,
-        served: tuple[int, int] | None = None,
-    ) -> None:
-        self.name = name
-        self.module = module
-        self.type = type
-        self.api_key = api_key
-        self.lowest = lowest
-        self.highest = highest
-        """Below `lowest` for a retired message, which has no version left."""
-        self.first_flexible = first_flexible
-        """The lowest flexible version; one above `highest` where there is none."""
-        self.headers = headers
-        """Header versions of a request or response: before inflexible and before flexible versions.
-
-        One more comes first where version 0 has a header of its own. A spec with other headers than these (KIP-1313)
-        has a dict: header versions by the first version with each.
-        """
-        lowest_served, highest_served = served or (lowest, highest)
-        self.served = range(lowest_served, highest_served + 1)
-        """The versions that the current release of the protocol speaks; the others are for what earlier ones wrote."""
-
-    @property
-    def versions(self) -> range:
-        return range(self.lowest, self.highest + 1)
-
-    def existing(self, version: int, package: str) -> int:
-        """Return the version, if the message has it.
-
-        Raises:
-            UnsupportedVersionError: the message has no such version.
-        """
-        if type(version) is not int:
-            version = expect_version(version)
-        if version in self.versions:
-            return version
-        if not self.versions:
-            raise UnsupportedVersionError(f"{self.name} is retired: {package} has no version of it")
-        raise UnsupportedVersionError(unknown_version(version, self.versions, f"{self.name} in {package}"))
-
-    def header_version(self, version: int, package: str) -> int:
-        """Return the version of the header before the message in that version.
-
-        Raises:
-            UnsupportedVersionError: the message has no such version.
-        """
-        version = self.existing(version, package)
-        if isinstance(self.headers, dict):
-            return self.headers[max(first for first in self.headers if first <= version)]
-        *first, inflexible, flexible = self.headers or (0, 0)
-        if version >= self.first_flexible:
-            return flexible
-        return first[0] if first and version == 0 else inflexible
-
-
 KAFKA_PACKAGE = "kafka_messages"  # its headers serve packages without header specs of their own
 _NAMED_BY = "name a response by its class, by the class of its request, or by API key and version"
 _NO_ID = "give a correlation id, or header=, the whole header"
 
 
-class Registry:
-    """All messages of one package."""
+class Registry(Catalogue):
+    """All messages of one package, and their frames."""
 
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
-        self.package = package
-        self._classes: dict[tuple[str, int], type[Message]] = {}  # those that have been asked for
+        super().__init__(package, entries)
         self._framed: dict[type[Message], str] = {}  # classes whose messages can be in frames, with their types
-        self._by_name = {entry.name: entry for entry in entries}
-        # Of two names of one API, the one that is served: it has all versions of the other.
-        ranked = sorted(entries, key=lambda entry: bool(entry.served))
-        self._requests = {entry.api_key: entry for entry in ranked if entry.type == "request"}
-        self._responses = {entry.api_key: entry for entry in ranked if entry.type == "response"}
-
-    def names(self) -> tuple[str, ...]:
-        """List the names of all messages, retired ones among them, in alphabetical order."""
-        return tuple(self._by_name)
-
-    def missing(self, name: str) -> NoReturn:
-        """Raise the error about an attribute that the package does not have: the `__getattr__` of its module.
-
-        Raises:
-            ImportError: it is the name of a message, which has one class for each version.
-            AttributeError: it is another name.
-        """
-        if name not in self._by_name:
-            hint = did_you_mean(name, self._by_name) if name[:1].isupper() else ""
-            raise AttributeError(f"module {self.package!r} has no attribute {name!r}{hint}")
-        entry = self._by_name[name]
-        if not entry.versions:
-            raise ImportError(f"{name} is retired: {self.package} has no version of it", name=self.package)
-        newest = f"from {self.package}.{entry.module}.v{entry.highest} import {name}"
-        raise ImportError(f"{name} has a class for each version; import the one you need: {newest}", name=self.package)
-
-    def __repr__(self) -> str:
-        return f"<Registry of {self.package}: {count_of(len(self._by_name), 'message')}>"
-
-    def entry(self, name: str) -> Entry:
-        """Look up a message without importing its class.
-
-        Raises:
-            UnsupportedVersionError: the package has no message of that name.
-        """
-        entry = self._by_name.get(name)
-        if entry is None:
-            hint = did_you_mean(name, self._by_name)
-            raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")
-        return entry
-
-    def versions(self, name: str) -> range:
-        """Return the versions that a message has classes for; empty for a retired one.
-
-        Raises:
-            UnsupportedVersionError: the package has no message of that name.
-        """
-        return self.entry(name).versions
-
-    def served(self, name: str) -> range:
-        """Return the versions that the current release of the protocol speaks; in `kafka_messages` that is Kafka 4.4.
-
-        A message's other versions have classes, too: for older peers, and for what was written in them.
-
-        Raises:
-            UnsupportedVersionError: the package has no message of that name.
-        """
-        return self.entry(name).served
-
-    def message(self, name: str, version: int) -> type[Message]:
-        """Find the class of a message in one version.
-
-        Raises:
-            UnsupportedVersionError: the package has no such message, or not in that version.
-        """
-        return self._class(self.entry(name), version)
-
-    def request(self, api_key: int, version: int) -> type[Message]:
-        """Find the class of a request.
-
-        Raises:
-            UnsupportedVersionError: the package has no request of that key, or not in that version.
-        """
-        return self._class(self._entry_by_key(self._requests, "request", api_key), version)
-
-    def request_versions(self, api_key: int) -> range:
-        """Return the versions of a request that the package has classes for; empty where it has no such request."""
-        entry = self._requests.get(api_key)
-        return range(0) if entry is None else entry.versions
-
-    def has_request(self, api_key: int, version: int) -> bool:
-        """True if the package has a request of that key in that version."""
-        return version in self.request_versions(api_key)
-
-    def has_class(self, cls: type[Message]) -> bool:
-        """True if a class is of this package; one of another may have the same name, or the same API key."""
-        entry = self._by_name.get(cls.NAME)
-        return entry is not None and cls.VERSION in entry.versions and self._class(entry, cls.VERSION) is cls
-
-    def response(self, api_key: int, version: int) -> type[Message]:
-        """Find the class of a response.
-
-        Raises:
-            UnsupportedVersionError: the package has no response of that key, or not in that version.
-        """
-        return self._class(self._entry_by_key(self._responses, "response", api_key), version)
-
-    def counterpart(self, cls: type[Message]) -> type[Message]:
-        """Find the class of a request's response, or of a response's request, in the same version.
-
-        Two names of one API share its key, so a message is found by its name first.
-
-        Args:
-            cls: the class of a request or of a response.
-
-        Raises:
-            UnsupportedVersionError: the package has no such message, or not in that version.
-        """
-        own, other = ("Request", "Response") if cls.TYPE == "request" else ("Response", "Request")
-        entry = self._by_name.get(cls.NAME.removesuffix(own) + other)
-        if entry is None or entry.api_key != cls.API_KEY:
-            find = self.response if cls.TYPE == "request" else self.request
-            return find(cls.API_KEY, cls.VERSION)
-        return self._class(entry, cls.VERSION)
-
-    def request_header_version(self, api_key: int, version: int) -> int:
-        """Return the version of the header before a request.
-
-        Raises:
-            UnsupportedVersionError: the package has no request of that key, or not in that version.
-        """
-        return self._entry_by_key(self._requests, "request", api_key).header_version(version, self.package)
-
-    def response_header_version(self, api_key: int, version: int) -> int:
-        """Return the version of the header before a response.
-
-        Raises:
-            UnsupportedVersionError: the package has no response of that key, or not in that version.
-        """
-        return self._entry_by_key(self._responses, "response", api_key).header_version(version, self.package)
-
-    def api_versions(self) -> dict[int, range]:
-        """Map the API key of each request in the package to its served versions; retired APIs are left out."""
-        found = {key: entry.served for key, entry in self._requests.items() if key is not None and entry.served}
-        return dict(sorted(found.items()))
 
     def decode_request(self, frame: bytes) -> Frame[RequestHeader, Message]:
         """Decode a request frame, without the size before it: (header, body).
@@ -266,7 +50,7 @@ class Registry:
         """
         header, body, rest = self._read_request(frame)
         if rest:
-            message.frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+            message.frame_errors.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
         return message.frames.Frame(header, body)
 
     def read_request(self, frame: bytes) -> FrameAndRest[RequestHeader, Message]:
@@ -312,7 +96,7 @@ class Registry:
         """
         header, body, rest = self._read_response(frame, api_key, version, lost)
         if rest:
-            message.frames.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
+            message.frame_errors.refuse_rest(body, frame, rest, body.API_KEY, body.VERSION, header.correlation_id)
         return message.frames.Frame(header, body)
 
     if TYPE_CHECKING:
@@ -404,7 +188,7 @@ class Registry:
         else:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
-            message.frames.expect_header(header, self._header_class("RequestHeader", request), request)
+            message.frame_errors.expect_header(header, self._header_class("RequestHeader", request), request)
             made = header
         return made.encode() + request.encode()
 
@@ -456,7 +240,7 @@ class Registry:
         else:
             if correlation_id is not None:
                 raise TypeError("give a correlation id, or a header that has one")
-            message.frames.expect_header(header, self._header_class("ResponseHeader", body), body)
+            message.frame_errors.expect_header(header, self._header_class("ResponseHeader", body), body)
             made = header
         return made.encode() + body.encode()
 
@@ -478,7 +262,7 @@ class Registry:
             body, end = body_class.read(frame, body_at)
             return header, body, frame[end:]
         except DecodeError as error:
-            raise message.frames.explain_request(error, frame) from None
+            raise message.frame_errors.explain_request(error, frame) from None
 
     def _read_response(self, frame: bytes, api_key: Any, version: Any, lost: Losses) -> tuple[Any, Message, bytes]:
         """Decode a response frame: (header, body, what is left over)."""
@@ -491,7 +275,7 @@ class Registry:
             body_class = message.frames.class_of_answer(asked, frame, body_at)
             body, end = body_class.read(frame, body_at)
         except DecodeError as error:
-            raise message.frames.explain_response(error, frame, asked.API_KEY, asked.VERSION) from None
+            raise message.frame_errors.explain_response(error, frame, asked.API_KEY, asked.VERSION) from None
         if wanted is not None and body_class is not wanted:
             body = message.conversion.convert(body, wanted, lost=lost)
         return header, body, frame[end:]
@@ -508,7 +292,7 @@ class Registry:
             raise TypeError(_NAMED_BY)
         found: Any = cls
         if not self._has(found):
-            message.frames.refuse_class(found, self.package)
+            message.frame_errors.refuse_class(found, self.package)
         return self.counterpart(found) if kind == "request" else found
 
     def _request_class(self, frame: bytes) -> type[Message]:
@@ -517,7 +301,8 @@ class Registry:
         try:
             return self.request(api_key, version)
         except UnsupportedVersionError as error:
-            raise message.frames.unknown_request(frame, str(error), is_api_known=api_key in self._requests) from None
+            is_known = api_key in self._requests
+            raise message.frame_errors.unknown_request(frame, str(error), is_api_known=is_known) from None
 
     def _answer(self, api_key: Any, version: Any, frame: bytes) -> type[Message]:
         """Find the class of a response, from the facts of its request."""
@@ -527,12 +312,14 @@ class Registry:
             return self.response(api_key, version)
         except UnsupportedVersionError as error:
             entry = self._responses.get(api_key)
-            is_known = entry is not None
-            if entry is not None and is_api_versions_response(entry.name, api_key) and 0 in entry.versions:
-                oldest = self.response(api_key, 0)
-                if message.frames.is_refused_version(frame, self._header_class("ResponseHeader", oldest)):
+            if entry is not None and 0 in entry.versions:
+                oldest, frames = self.response(api_key, 0), message.frames
+                if frames.may_answer_in_version_0(oldest) and frames.is_refused_version(
+                    frame, self._header_class("ResponseHeader", oldest)
+                ):
                     return oldest
-            raise message.frames.unknown_response(frame, str(error), api_key, version, is_api_known=is_known) from None
+            unknown, is_known = message.frame_errors.unknown_response, entry is not None
+            raise unknown(frame, str(error), api_key, version, is_api_known=is_known) from None
 
     def _expect_body(self, body: Message, due: str) -> None:
         """Check that a frame of this package can have a body.
@@ -543,7 +330,7 @@ class Registry:
         """
         cls = type(body)
         if getattr(cls, "TYPE", None) != due or not self._has(cls):
-            message.frames.refuse_body(body, due, self.package)
+            message.frame_errors.refuse_body(body, due, self.package)
         self._framed[cls] = due
 
     def _has(self, cls: type[Message]) -> bool:
@@ -556,21 +343,6 @@ class Registry:
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)
-
-    def _entry_by_key(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
-        if api_key not in entries:
-            raise UnsupportedVersionError(f"{self.package} has no {what} with API key {api_key}")
-        return entries[api_key]
-
-    def _class(self, entry: Entry, version: int) -> type[Message]:
-        if type(version) is not int:
-            version = expect_version(version)
-        found = self._classes.get((entry.name, version))
-        if found is None:
-            module = import_module(f"{self.package}.{entry.module}.v{entry.existing(version, self.package)}")
-            found = getattr(module, module.__all__[-1])  # a generated module lists its message last
-            self._classes[entry.name, version] = found
-        return found
 
 
 def registry_of(package: str) -> Registry:
