@@ -23,9 +23,9 @@ from kipgen.commands.vectors.classes import classes_of
 from kipgen.reading.check import read_file, read_folder
 from kipgen.resources import kafka_spec, vector_schema_path
 from kipwire.conformance import kafka
-from kipwire.conformance.batches import batch_for
 from kipwire.conformance.coverage import COLUMNS, Coverage
 from kipwire.conformance.deriving import derive
+from kipwire.conformance.field_values import batch_for
 from kipwire.conformance.vectors import COVERAGE, INDEX, KINDS, Vector, VectorError, read_index, read_vectors
 from kipwire.conformance.writing import write
 from kipwire.drafts import proposals

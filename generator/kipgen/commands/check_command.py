@@ -10,7 +10,7 @@ import click
 
 from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
-from kipgen.commands.reporting.formats import Format, choose_format, format_option
+from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipgen.commands.settings import Policy
 from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem

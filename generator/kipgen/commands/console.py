@@ -8,7 +8,7 @@ from pathlib import Path
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Settings, SettingsError, find_settings
 from kipgen.language.problems import Problem
-from kipgen.reading.spec_files import spec_files
+from kipgen.reading.check import spec_files
 from kipgen.resources import kafka_spec
 from kipwire.cli.command_line import fail
 from kipwire.tools.text import print_err

@@ -20,7 +20,7 @@ from rich.progress import Progress as Bar
 
 from kipgen.commands.console import packages_here, settings_here
 from kipgen.commands.reporting import problems as report
-from kipgen.commands.reporting.formats import Format, choose_format, format_option
+from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
 from kipgen.commands.settings import DEFAULT_OUT, Policy, Settings
 from kipgen.commands.terminal import ERR

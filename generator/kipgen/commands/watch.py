@@ -8,8 +8,7 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
-from kipgen.reading.check import Checked, Reader, read_file
-from kipgen.reading.spec_files import is_spec_file
+from kipgen.reading.check import Checked, Reader, is_spec_file, read_file
 from kipwire.cli.command_line import one_line, system_error
 from kipwire.tools.text import print_err
 

@@ -38,9 +38,9 @@ from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obs
 from kipgen.python.render import RegistryEntry, registry_entry, render_message, render_package
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
+from kipgen.reading.check import spec_files
 from kipgen.reading.enum_spec import is_enum_file
 from kipgen.reading.source import MAX_BYTES
-from kipgen.reading.spec_files import spec_files
 from kipgen.resolve.headers import HeaderVersions, header_versions
 from kipwire.tools.files import read_regular, write_whole
 

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kipgen.python.render import RegistryEntry
-from kipgen.reading.spec_files import MANIFEST
+from kipgen.reading.check import MANIFEST
 from kipgen.resolve.headers import HeaderVersions
 from kipgen.resources import enum_schema_path, package_folder, runtime_folder, schema_path, template_folder
 from kipwire.model.abi import LEVEL

@@ -29,8 +29,14 @@ from kipgen.reading.draft import Draft
 from kipgen.reading.enum_spec import EnumDraft, EnumSpec, is_enum_file, parse_enum
 from kipgen.reading.parse import Parsed, build_message, parse
 from kipgen.reading.schema_check import check_schema
-from kipgen.reading.source import Loaded, load, load_bytes
-from kipgen.reading.spec_files import MANIFEST, spec_files
+from kipgen.reading.source import MAX_BYTES, Loaded, load, load_bytes
+from kipwire.tools.files import read_regular
+
+MANIFEST = "kipgen.manifest.json"
+"""Name of the file with the origin of a generated package; it is never a spec."""
+
+# Every message needs it, and other JSON rarely has it. The text is not parsed, since a spec with a fault is one, too.
+_ONLY_IN_SPECS = b'"validVersions"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,32 @@ def read_files(
         text = f"{fault or 'contains no *.json file'}; give a folder with message specs"
         return [], (Problem(Location(str(path), 1, 1), "", "unreadable", text),)
     return [_read_if_it_ends(file, kafka, read) for file in files], ()
+
+
+# The files of a folder that are specs: all `*.json` in it and below it, but for what kipgen itself writes.
+
+
+def is_spec_file(path: Path | str) -> bool:
+    """True if a file in a folder of specs is read as one, by its name."""
+    name = Path(path).name
+    return name.endswith(".json") and name != MANIFEST
+
+
+def spec_files(folder: Path) -> list[Path]:
+    """List the specs of a folder and its sub-folders, enums among them, in the order of their paths.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    return sorted(file for file in folder.rglob("*.json") if is_spec_file(file) and not file.is_dir())
+
+
+def spec_in(folder: Path) -> Path | None:
+    """Find a spec that lies in a folder itself, not in one below it; None if there is none."""
+    if not folder.is_dir():
+        return None
+    files = sorted(file for file in folder.glob("*.json") if is_spec_file(file) and file.is_file())
+    return next((file for file in files if is_enum_file(file) or _ONLY_IN_SPECS in read_regular(file, MAX_BYTES)), None)
 
 
 def enum_files(path: Path | str) -> list[Path]:

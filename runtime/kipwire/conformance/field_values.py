@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
-from kipwire.conformance.batches import batch_for
 from kipwire.description.plan import Item
 from kipwire.description.values import field_range
 from kipwire.model.structs import Field, Root, Struct
 from kipwire.model.types import KINDS, MAX_STRING
+from kipwire.records import Record, write_batch, write_message_set
 
 LONG = 128
 """Bytes or elements of a long value: a compact length takes a second byte from 127 on."""
+_FORMATS = {"ProduceRequest": {0: 0, 1: 0, 2: 1}, "FetchResponse": {0: 0, 1: 0, 2: 1, 3: 1}}
+"""The magic of record batches in old versions of Kafka's messages; it is 2 in all others."""
+_TIMESTAMP = 1_700_000_000_000
+"""Milliseconds since 1970."""
 _TEXT = "é\U0001d11eA"
 _PATTERN = 0x0102030405060708
 _UUIDS = {"pattern": uuid.UUID(int=0x0102030405060708090A0B0C0D0E0F10), "highest": uuid.UUID(int=2**128 - 1)}
@@ -161,3 +166,16 @@ def _plain(element: str) -> Any:
             return uuid.UUID(int=0)
         case _:
             return 0
+
+
+def batch_for(message: str, version: int) -> bytes:
+    """Build the value of a field of type `records`: one record, in the format that the version of the message has."""
+    return _batch(_FORMATS.get(message, {}).get(version, 2))
+
+
+@cache
+def _batch(magic: int) -> bytes:
+    if magic == 0:
+        return write_message_set([Record(key=b"k", value=b"v", offset=0)], magic=0)
+    record = Record(key=b"k", value=b"v", offset=0, timestamp=_TIMESTAMP)
+    return write_message_set([record], magic=1) if magic == 1 else write_batch([record])

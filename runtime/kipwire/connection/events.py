@@ -15,7 +15,6 @@ from kipwire.connection.framing import is_answered
 from kipwire.message.conversion import convert
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.projection import frames
-from kipwire.projection.names import change_names, names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
     from kipwire.projection import VersionedProjection
-    from kipwire.projection.frames import Body
-    from kipwire.projection.names import EntityType
+    from kipwire.projection.frames import Body, EntityType
 
     Values = TypeVarTuple("Values")
 
@@ -174,11 +172,11 @@ class _Event(Generic[H]):
         """
         try:
             body = self._body()
-            projection = names_in(self.registry, body.cls.NAME, entity_type)
+            projection = frames.names_in(self.registry, body.cls.NAME, entity_type)
             if projection is None:
                 return self.raw
             values = frames.project(projection, self.raw, body)
-            new = change_names(values, change)
+            new = frames.change_names(values, change)
             return self.raw if new == values else frames.replaced(projection, self.raw, body, new)
         except (DecodeError, UnsupportedVersionError):
             self._decode()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.commands.new_command import new_specs
-from kipgen.reading.spec_files import MANIFEST, is_spec_file, spec_files
+from kipgen.reading.check import MANIFEST, is_spec_file, spec_files
 from tests.support import command_line
 from tests.support.command_line import Done
 from tests.support.places import ROOT
@@ -121,7 +121,7 @@ def test_a_manifest_is_never_read_as_a_spec(project: Path, call: Call) -> None:
 def test_which_files_are_specs_is_said_in_one_place() -> None:
     everything = sorted((ROOT / "schemas/kafka_messages").rglob("*.json"))
     assert spec_files(ROOT / "schemas/kafka_messages") == everything
-    owners = {ROOT / "generator/kipgen/reading/spec_files.py"}
+    owners = {ROOT / "generator/kipgen/reading/check.py"}
     listing = [file for file in (ROOT / "generator/kipgen").rglob("*.py") if '("*.json")' in file.read_text()]
     assert set(listing) == owners
     assert not is_spec_file(MANIFEST)

@@ -23,7 +23,7 @@ from kipgen.commands.compat.package import Packages
 from kipgen.commands.compat.report import annotation_lines, counts, report_json, sarif_json, text_lines
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
 from kipgen.commands.console import SPECS, packages_here, print_problems, settings_here
-from kipgen.commands.reporting.formats import Format, choose_format, format_option
+from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.atomic import write_atomically
 from kipwire.tools.text import count_of, print_err, print_out

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from kipgen.reading.check import is_spec_file
 from kipgen.reading.source import MAX_BYTES
-from kipgen.reading.spec_files import is_spec_file
 
 MOST_COMMITS = 5_000
 """Limit for commits to spec files in the history, the newest first."""

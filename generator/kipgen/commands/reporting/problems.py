@@ -13,18 +13,22 @@ escaped.
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from kipgen.commands.reporting.formats import Format
+import click
+
 from kipgen.commands.reporting.sarif import SarifResult, SarifRule, sarif_log
 from kipgen.language.problems import Problem
 from kipgen.language.spec import Location
 from kipgen.reading.rules import ALL
 from kipgen.reading.source import MAX_BYTES, lines_of
+from kipwire.cli.command_line import OneOf
 from kipwire.tools.files import read_regular
 from kipwire.tools.text import Part, count_of, print_out, printable_line
 
@@ -33,6 +37,38 @@ WIDTH = 100
 
 Excerpts = Callable[[Location], "tuple[str, str] | None"]
 """The source line of a location and the line with the caret; None if the file has no such line."""
+
+
+class Format(StrEnum):
+    """Format for problems."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+format_option = click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=OneOf(Format),
+    help="How problems are reported; in GitHub's Actions as annotations by default.",
+)
+"""The option that several commands have."""
+
+
+def choose_format(given: Format | None) -> Format:
+    """Choose the format that is given; otherwise annotations in a workflow of GitHub, and text everywhere else."""
+    if given is not None:
+        return given
+    # GitHub sets this variable in each step of a workflow.
+    return Format.GITHUB if os.environ.get("GITHUB_ACTIONS") == "true" else Format.TEXT
+
+
+def is_document(chosen: Format) -> bool:
+    """True if the whole report is one document, so that nothing else may be printed to its stream."""
+    return chosen in (Format.JSON, Format.SARIF)
 
 
 def excerpts_of(texts: Mapping[str, bytes] | None = None) -> Excerpts:
@@ -199,8 +235,3 @@ def sarif_text(command: str, problems: Iterable[Problem]) -> str:
         fingerprint = ("problem/v1", f"{one.rule}:{one.path}:{one.text}")
         results.append(SarifResult(one.rule, one.severity, text, one.path, one.location, fingerprint))
     return json.dumps(sarif_log(command, rules, results), indent=2)
-
-
-def is_document(chosen: Format) -> bool:
-    """True if the whole report is one document, so that nothing else may be printed to its stream."""
-    return chosen in (Format.JSON, Format.SARIF)

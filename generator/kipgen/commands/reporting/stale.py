@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from kipgen.commands.reporting.formats import Format
-from kipgen.commands.reporting.problems import annotation, is_document
+from kipgen.commands.reporting.problems import Format, annotation, is_document
 from kipgen.package.generate import PackageChanges, differences
 from kipwire.cli.command_line import one_line
 from kipwire.tools.text import Part, print_out

@@ -1,7 +1,6 @@
 """The rules of the spec language, each a function with a name, a summary and examples."""
 
 from kipgen.reading.rules import (
-    defaults,
     encodings,
     enums,
     fields,
@@ -26,7 +25,6 @@ _MODULES = (
     fields,
     structs,
     tags,
-    defaults,
     encodings,
     enums,
     registers,

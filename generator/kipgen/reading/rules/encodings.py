@@ -2,8 +2,8 @@
 
 The KIP makes four things errors: another type, a name that is not one of nine, ranges that meet, and ranges that are
 not exactly the field's versions. What it leaves open is decided here: an encoding wider than its type is an error,
-since a reader could meet a value that the type does not hold. A narrower one is the KIP's way to widen a field. A
-default that does not fit it is an error of `rules.defaults`.
+since a reader could meet a value that the type does not hold. A narrower one is the KIP's way to widen a field, and
+a default must fit it.
 
 A negative number may be an unsigned varint, and has as many bytes as the largest number then, as the KIP notes. Where
 a spec says that there are negative numbers, the encoding of the newest version gets a warning; earlier ones stay.
@@ -122,6 +122,24 @@ def unsigned_default(field: FieldDraft, draft: Draft) -> Iterator[Finding]:
 
 _MINUS = '{"value": -1, "name": "UNKNOWN", "about": "Nobody looked."}'
 _NONE = '{"value": 0, "name": "NONE", "about": "No light."}'
+
+
+@field_rule(
+    needs=("type", "default", "encoding"),
+    summary="A default fits every encoding of the field: otherwise it could not be sent to some peers (KIP-625).",
+    good=spec(field_of("int64", default="7", encoding={"0-1": "fixed32", "2+": "fixed64"})),
+    bad=spec(field_of("int64", default="4294967296", encoding={"0-1": "fixed32", "2+": "fixed64"})),
+)
+def default_encoding(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    default = field.spec.default
+    if not isinstance(default, int):
+        return
+    for versions, encoding in field.spec.encodings:
+        lowest, highest = encoding.range
+        if not lowest <= default <= highest:
+            text = f"{default} does not fit {encoding} of versions {versions}; write {lowest} to {highest}"
+            yield Finding(field.part, text, "default")
+            return
 
 
 @folder_rule(

@@ -4,7 +4,7 @@ Kafka's generator refuses most of it, too. It accepts fields of `[]int32` (`fiel
 (`field-name-clash`), and properties without effect, which are warnings here. At `[]records` it fails only while it
 writes Java.
 
-Encodings, tags, defaults, enums and layouts have modules of their own. A rule about another property goes here; one
+Encodings, tags, enums and layouts have modules of their own. A rule about another property goes here; one
 that needs to know what else uses a struct goes to `structs`.
 """
 
@@ -40,6 +40,24 @@ def nullable_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     if not field.spec.nullable_versions.is_empty and not field.spec.type.may_be_null:
         text = f"{field.spec.type} cannot be null; leave nullableVersions out"
         yield Finding(field.part, text, "nullableVersions")
+
+
+@field_rule(
+    needs=("type", "default", "versions", "nullableVersions"),
+    summary="A field whose default is null is nullable in all of its versions.",
+    good=spec(field_of("string", versions="1+", nullableVersions="1+", default="null")),
+    bad=spec(field_of("string", nullableVersions="1+", default="null")),
+)
+def default_null(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.default is not None or str(field.spec.type) == "records":
+        return  # the default of records is always null
+    # Of all versions, valid or not, as in Kafka: its class has one default for all of them.
+    if field.spec.nullable_versions.contains(field.spec.versions):
+        return
+    nullable = field.spec.nullable_versions
+    where = "never nullable" if nullable.is_empty else f"nullable only in {nullable}"
+    text = f"the default is null, but the field is {where}"
+    yield Finding(field.part, f'{text}; write "nullableVersions": "{field.spec.versions}"', "default")
 
 
 @field_rule(
