@@ -6,11 +6,11 @@ A frame is an int32 size and that many bytes.
 from __future__ import annotations
 
 import struct
-from struct import Struct as Packer
 from typing import NamedTuple
 
-from kipwire.codec.wire import read_size, unpack_h
+from kipwire.codec.wire import pack_i, read_size, unpack_h, unpack_i
 from kipwire.message.frame_errors import foreign_protocol
+from kipwire.message.frames import SIZE_BYTES
 from kipwire.model.api_keys import PRODUCE_KEY
 from kipwire.model.errors import DecodeError, KipwireError, Malformed
 from kipwire.tools.text import count_of
@@ -45,7 +45,6 @@ class RemoteProtocolError(KipwireError):
         return f"frame {self.frame}, at byte {self.offset} of what was received: {self.reason}"
 
 
-_SIZE = Packer(">i")
 _LARGE = 65536
 """A frame of more bytes is put together from its pieces at its end, so that each byte is copied once."""
 _SMALL_PIECE = 4096
@@ -84,7 +83,7 @@ class Splitter:
     @property
     def waiting(self) -> int:
         """Number of bytes that came, without the frames that were taken."""
-        pieces = _SIZE.size + sum(map(len, self._pieces)) if self._pieces else 0
+        pieces = SIZE_BYTES + sum(map(len, self._pieces)) if self._pieces else 0
         return pieces + len(self._bytes) - self._at
 
     def begun(self, size: int) -> bytes:
@@ -95,7 +94,7 @@ class Splitter:
         """
         if self._pieces:
             return b"".join(self._pieces[:2])[:size]
-        at = self._at + _SIZE.size
+        at = self._at + SIZE_BYTES
         return bytes(self._bytes[at : at + size])
 
     def feed(self, data: bytes) -> None:
@@ -144,17 +143,17 @@ class Splitter:
                 frame = b"".join(self._pieces)
                 self._pieces = []
                 return self._take(frame)
-        elif len(self._bytes) - self._at >= _SIZE.size:
-            (size,) = _SIZE.unpack_from(self._bytes, self._at)
+        elif len(self._bytes) - self._at >= SIZE_BYTES:
+            (size,) = unpack_i(self._bytes, self._at)
             if not 0 <= size <= self._largest:
                 self.refuse(self.location, self._wrong_size(size))
-            end = self._at + _SIZE.size + size
+            end = self._at + SIZE_BYTES + size
             if end <= len(self._bytes):
-                frame = bytes(memoryview(self._bytes)[self._at + _SIZE.size : end])
+                frame = bytes(memoryview(self._bytes)[self._at + SIZE_BYTES : end])
                 self._at = end
                 return self._take(frame)
             if size > _LARGE:
-                self._pieces.append(self._bytes[self._at + _SIZE.size :])
+                self._pieces.append(self._bytes[self._at + SIZE_BYTES :])
                 self._missing = end - len(self._bytes)
                 self._bytes, self._at = bytearray(), 0
         if self._is_at_end and self.waiting:
@@ -163,7 +162,7 @@ class Splitter:
 
     def _take(self, frame: bytes) -> bytes:
         """Move the location to the end of a frame, and return the frame."""
-        self.location = Location(self.location.frame + 1, self.location.offset + _SIZE.size + len(frame))
+        self.location = Location(self.location.frame + 1, self.location.offset + SIZE_BYTES + len(frame))
         return frame
 
     def refuse(self, location: Location, reason: str) -> NoReturn:
@@ -173,24 +172,24 @@ class Splitter:
 
     def _wrong_size(self, size: int) -> str:
         # Of the size alone, so that the error is the same however the bytes come.
-        hint = foreign_protocol(bytes(self._bytes[self._at : self._at + _SIZE.size]))
+        hint = foreign_protocol(bytes(self._bytes[self._at : self._at + SIZE_BYTES]))
         reason = f"the frame size is {count_of(size, 'byte')}; the limit is {self._largest:,}"
         if size < 0:
             reason = f"the frame size is {size}; it must not be negative"
         return f"{reason}; {hint}" if hint else reason
 
     def _describe_cut(self) -> str:
-        if self.waiting < _SIZE.size:
+        if self.waiting < SIZE_BYTES:
             return f"the connection ends {count_of(self.waiting, 'byte')} into the size of a frame"
-        size = self.waiting - _SIZE.size + self._missing
+        size = self.waiting - SIZE_BYTES + self._missing
         if not self._pieces:
-            (size,) = _SIZE.unpack_from(self._bytes, self._at)
-        return f"the connection ends after {self.waiting - _SIZE.size} of the {count_of(size, 'byte')} of a frame"
+            (size,) = unpack_i(self._bytes, self._at)
+        return f"the connection ends after {self.waiting - SIZE_BYTES} of the {count_of(size, 'byte')} of a frame"
 
 
 def add_size(frame: bytes) -> bytes:
     """Put its size before a frame, as connections carry it."""
-    return _SIZE.pack(len(frame)) + frame
+    return pack_i(len(frame)) + frame
 
 
 def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) -> bool:

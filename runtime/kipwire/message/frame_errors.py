@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from kipwire.codec.wire import unpack_i
-from kipwire.message.frames import RequestHeader, ResponseHeader, key_and_version
+from kipwire.codec.wire import pack_h, unpack_i
+from kipwire.message.frames import SIZE_BYTES, RequestHeader, ResponseHeader, key_and_version
 from kipwire.message.messages import Message, content_of, described
 from kipwire.model.errors import (
     DecodeError,
@@ -25,7 +25,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-_SIZE_BYTES = 4
 _TLS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]", re.DOTALL)
 _HTTP = re.compile(rb"GET |HEAD|POST|PUT |DELE|CONN|OPTI|TRAC|PATC|PRI |HTTP")
 """The first four bytes of its methods, which are all that a size of a frame shows, and of its responses."""
@@ -157,8 +156,8 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
         in_header: True if the error is in the header.
     """
     found = size_first(frame) or foreign_protocol(frame)
-    if not found and in_header and frame[:2] == b"\0\0" and len(frame) >= _SIZE_BYTES:
-        correlation_id = int.from_bytes(frame[:_SIZE_BYTES], "big")
+    correlation_id = _correlation_id_at(frame, 0)
+    if not found and in_header and frame[:2] == b"\0\0" and correlation_id is not None:
         found = f"is it a response, of correlation id {correlation_id}? decode_response reads those"
     return found
 
@@ -166,14 +165,14 @@ def wrong_request(frame: bytes, in_header: bool) -> str:
 def wrong_response(frame: bytes, api_key: int, version: int) -> str:
     """Guess what a frame is that cannot be read as the response to a request; "" without a guess."""
     found = size_first(frame) or foreign_protocol(frame)
-    if not found and frame[:_SIZE_BYTES] == (api_key << 16 | version).to_bytes(_SIZE_BYTES, "big"):
+    if not found and frame[:4] == pack_h(api_key) + pack_h(version):
         found = f"the frame begins with API key {api_key} and version {version}: decode_request reads requests"
     return found
 
 
 def size_first(frame: bytes) -> str:
     """Advise to leave out the size that a frame begins with; "" if it does not begin with it."""
-    size = len(frame) - _SIZE_BYTES
-    if size >= 0 and frame[:_SIZE_BYTES] == size.to_bytes(_SIZE_BYTES, "big"):
+    size = len(frame) - SIZE_BYTES
+    if size >= 0 and frame[:SIZE_BYTES] == size.to_bytes(SIZE_BYTES, "big"):
         return f"the frame begins with its own size ({size}), which is not part of it: leave out the first 4 bytes"
     return ""

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
 
+SIZE_BYTES = 4
+"""Bytes of the size before a frame on a connection: an int32, which does not count itself."""
+
 _KEY_AND_VERSION = Packer(">hh")
-_INT32 = Packer(">i")
 
 
 class _ByName(type):

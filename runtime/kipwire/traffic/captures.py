@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from typing import Any, NamedTuple, TypeVar
 
-from kipwire.message.frames import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME, SIZE_BYTES
 from kipwire.model.errors import KipwireError
 from kipwire.model.types import TYPES
 from kipwire.tools.io import ReadableFile
@@ -34,7 +34,6 @@ LONGEST_LINE = 1024 * 1024
 """Bytes of a line of an index: more than the longest client id and listener take, escaped byte by byte."""
 
 _GZIP = b"\x1f\x8b"
-_SIZE_BYTES = 4
 _CHUNK = 1024 * 1024
 _NUMBERS = {
     "offset": ("off", 0, 2**62),
@@ -108,7 +107,7 @@ class Frames:
         with readable(self._path):
             self._file.seek(entry.offset)
             # The size is compared before the frame is read, so that no damaged index asks for more than there is.
-            is_here = self._file.read(_SIZE_BYTES) == entry.size.to_bytes(_SIZE_BYTES, "big")
+            is_here = self._file.read(SIZE_BYTES) == entry.size.to_bytes(SIZE_BYTES, "big")
             frame = read_at_most(self._file, entry.size if entry.size <= LARGEST_FRAME else 0) if is_here else b""
         if is_here and entry.size > LARGEST_FRAME:
             raise CaptureError(f"{entry.place}: a frame of {entry.size} bytes; the limit is {LARGEST_FRAME}")
@@ -116,7 +115,7 @@ class Frames:
             raise CaptureError(
                 f"{entry.place}: there is no frame of {entry.size} bytes at byte {entry.offset} of {self._path.name}"
             )
-        self._end = entry.offset + _SIZE_BYTES + entry.size
+        self._end = entry.offset + SIZE_BYTES + entry.size
         return frame
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
-from struct import Struct
 from typing import NamedTuple
 
+from kipwire.codec.wire import unpack_i
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.text import count_of
 from kipwire.traffic.framing import Frame, Skipped
@@ -19,7 +19,6 @@ from kipwire.traffic.unread import Reason, Unread
 
 REQUEST, RESPONSE = "request", "response"
 
-_CORRELATION_ID = Struct(">i")
 _MOST_UNANSWERED = 2048
 """The most requests that wait for responses; far more than any client leaves open, but some expect no response."""
 _MOST_TOKENS = 64
@@ -223,7 +222,7 @@ def _cost(awaited: Request | _Token) -> int:
 def _correlation_id(frame: Frame) -> int | None:
     if len(frame.data) < SMALLEST_RESPONSE:
         return None
-    correlation_id: int = _CORRELATION_ID.unpack_from(frame.data)[0]
+    correlation_id: int = unpack_i(frame.data, 0)[0]
     return correlation_id
 
 

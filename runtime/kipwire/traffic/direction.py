@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kipwire.codec.wire import unpack_i
 from kipwire.connection.events import CORRELATION_ID, HEAD
+from kipwire.message.frames import SIZE_BYTES
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
-from kipwire.traffic.framing import SIZE, Frame, Framer
+from kipwire.traffic.framing import Frame, Framer
 from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, likeness_of, may_begin_request
 from kipwire.traffic.streams import Piece
 
@@ -161,27 +163,27 @@ class Direction:
 
 def _head_of(data: bytes) -> Likeness:
     """Return the degree to which a piece begins with a request."""
-    if len(data) < SIZE.size:
+    if len(data) < SIZE_BYTES:
         return Likeness.NONE
-    (size,) = SIZE.unpack_from(data)
-    return likeness_of(data[SIZE.size : SIZE.size + max(size, 0)], size)
+    (size,) = unpack_i(data, 0)
+    return likeness_of(data[SIZE_BYTES : SIZE_BYTES + max(size, 0)], size)
 
 
 def _answers(data: bytes, asker: _Side) -> bool:
     """True if bytes begin with the valid response to a frame that is likely a request; notes one to a possible one."""
-    if len(data) < SIZE.size + SMALLEST_RESPONSE:
+    if len(data) < SIZE_BYTES + SMALLEST_RESPONSE:
         return False
-    size, (correlation_id,) = SIZE.unpack_from(data)[0], CORRELATION_ID.unpack_from(data, SIZE.size)
+    size, (correlation_id,) = unpack_i(data, 0)[0], CORRELATION_ID.unpack_from(data, SIZE_BYTES)
     if size < SMALLEST_RESPONSE or correlation_id not in asker.asked:
         return False
     if correlation_id:
         asker.answered.add(correlation_id)
     head, is_likely = asker.asked[correlation_id]
-    if not is_likely or len(data) < SIZE.size + size:
+    if not is_likely or len(data) < SIZE_BYTES + size:
         return False
     api_key, version, _ = HEAD.unpack(head)
     try:
-        registry_of(KAFKA_PACKAGE).decode_response(data[SIZE.size : SIZE.size + size], api_key, version)
+        registry_of(KAFKA_PACKAGE).decode_response(data[SIZE_BYTES : SIZE_BYTES + size], api_key, version)
     except KipwireError:
         return False
     return True

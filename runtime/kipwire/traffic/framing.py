@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from struct import Struct
 from typing import NamedTuple
 
-from kipwire.message.frames import LARGEST_FRAME
+from kipwire.codec.wire import unpack_i
+from kipwire.message.frames import LARGEST_FRAME, SIZE_BYTES
 from kipwire.traffic.streams import Piece
 
-SIZE = Struct(">i")
 _COST = 64
 """About how many bytes a part of a frame takes in addition to its content."""
 _KEPT = 1024
@@ -112,9 +111,9 @@ class Framer:
             self._report_skipped(time, found)
         at, end = 0, len(data)
         while at < end:
-            if self._size < 0 and not self._head and end - at >= SIZE.size:  # nearly all frames are whole in a piece
-                (size,) = SIZE.unpack_from(data, at)
-                start = at + SIZE.size
+            if self._size < 0 and not self._head and end - at >= SIZE_BYTES:  # nearly all frames are whole in a piece
+                (size,) = unpack_i(data, at)
+                start = at + SIZE_BYTES
                 if self.smallest <= size <= end - start and size <= LARGEST_FRAME:
                     at = start + size
                     found.append(Frame(time, data[start:at], size, 0))
@@ -162,11 +161,11 @@ class Framer:
 
     def _read_size(self, data: bytes, at: int) -> int:
         """Read a size, or a part of it; where it ends."""
-        head = self._head + data[at : at + SIZE.size - len(self._head)]
+        head = self._head + data[at : at + SIZE_BYTES - len(self._head)]
         at += len(head) - len(self._head)
         self._head = head
-        if len(head) == SIZE.size:
-            (size,) = SIZE.unpack(head)
+        if len(head) == SIZE_BYTES:
+            (size,) = unpack_i(head, 0)
             if self.smallest <= size <= LARGEST_FRAME:
                 self._head = b""
                 self._size, self._have, self._lost = size, 0, 0

@@ -13,9 +13,10 @@ from ipaddress import ip_address
 from struct import Struct
 from typing import NamedTuple
 
+from kipwire.codec.wire import unpack_H
+
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 
-_SHORT = Struct(">H")
 _NUMBERS = Struct(">II")
 _TCP, _UDP = 6, 17
 _IP_IN_IP, _IP6_IN_IP, _GRE, _ESP = 4, 41, 47, 50
@@ -118,7 +119,7 @@ def _content(kind: int, data: bytes, at: int, depth: int) -> Segment | None:
     if kind in _MPLS:
         return _in_mpls(data, at, depth)
     if kind == _PPPOE:
-        inner = _PPP.get(_SHORT.unpack_from(data, at + 6)[0])
+        inner = _PPP.get(unpack_H(data, at + 6)[0])
         return None if inner is None else _content(inner, data, at + 8, depth + 1)
     return None
 
@@ -157,19 +158,19 @@ def _in_protocol(protocol: int, data: bytes, at: int, depth: int, *, is_fragment
 
 
 def _in_udp(data: bytes, at: int, depth: int) -> Segment | None:
-    (target,) = _SHORT.unpack_from(data, at + 2)
+    (target,) = unpack_H(data, at + 2)
     at += 8
     if target in _VXLAN_PORTS and data[at] == 0x08:
         return _in_ethernet(data, at + 8, depth)
     if target == _GENEVE_PORT and data[at] >> 6 == 0:
-        (kind,) = _SHORT.unpack_from(data, at + 2)
+        (kind,) = unpack_H(data, at + 2)
         at += 8 + 4 * (data[at] & 0x3F)
         return _in_ethernet(data, at, depth) if kind == _BRIDGED else _content(kind, data, at, depth + 1)
     return None
 
 
 def _in_gre(data: bytes, at: int, depth: int) -> Segment | None:
-    flags, kind = _SHORT.unpack_from(data, at)[0], _SHORT.unpack_from(data, at + 2)[0]
+    flags, kind = unpack_H(data, at)[0], unpack_H(data, at + 2)[0]
     if flags & 0x4007:
         raise Unreadable("GRE", "GRE with routing, or of another version than 0")
     at += 4 + sum(4 for bit in (0x8000, 0x2000, 0x1000) if flags & bit)  # checksum, key, sequence number
@@ -217,12 +218,12 @@ def _in_ip4(data: bytes, at: int, depth: int) -> Segment | None:
     first = data[at]
     if first >> 4 != 4:
         raise _no_ip()
-    is_fragment = bool(_SHORT.unpack_from(data, at + 6)[0] & 0x3FFF)
+    is_fragment = bool(unpack_H(data, at + 6)[0] & 0x3FFF)
     if data[at + 9] != _TCP:
         return _in_protocol(data[at + 9], data, at + (first & 15) * 4, depth, is_fragment=is_fragment)
     if is_fragment:
         raise _fragment()
-    total = _SHORT.unpack_from(data, at + 2)[0]
+    total = unpack_H(data, at + 2)[0]
     # The kernel writes 0 into packets that the network card will split.
     end = at + total if total else len(data)
     return _tcp(data, at + (first & 15) * 4, end, data[at + 12 : at + 16], data[at + 16 : at + 20])
@@ -231,11 +232,11 @@ def _in_ip4(data: bytes, at: int, depth: int) -> Segment | None:
 def _in_ip6(data: bytes, at: int, depth: int) -> Segment | None:
     if data[at] >> 4 != 6:
         raise _no_ip()
-    total = _SHORT.unpack_from(data, at + 4)[0]
+    total = unpack_H(data, at + 4)[0]
     kind, start = data[at + 6], at + 40
     for _ in range(_MOST_EXTENSIONS):
         if kind == _FRAGMENT:
-            if _SHORT.unpack_from(data, start + 2)[0] & 0xFFF9:
+            if unpack_H(data, start + 2)[0] & 0xFFF9:
                 raise _fragment()
             kind, start = data[start], start + 8
         elif kind in _EXTENSIONS:
@@ -267,10 +268,10 @@ def _tcp(data: bytes, at: int, end: int, source: bytes, target: bytes) -> Segmen
 
 def _after_tags(data: bytes, at: int) -> tuple[int, int]:
     """Read the type at a byte, or the one after the VLAN tags there, and find the start of its content."""
-    kind = _SHORT.unpack_from(data, at)[0]
+    kind = unpack_H(data, at)[0]
     while kind in _TAGS:
         at += _TAG_BYTES
-        kind = _SHORT.unpack_from(data, at)[0]
+        kind = unpack_H(data, at)[0]
     return kind, at + 2
 
 
@@ -283,7 +284,7 @@ def _cooked_header(data: bytes) -> tuple[int, int]:
 
 
 def _cooked_2_header(data: bytes) -> tuple[int, int]:
-    kind = _SHORT.unpack_from(data, 0)[0]
+    kind = unpack_H(data, 0)[0]
     return _after_tags(data, 22) if kind in _TAGS else (kind, 20)
 
 

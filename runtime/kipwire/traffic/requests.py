@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.connection.events import CORRELATION_ID, HEAD
-from kipwire.message.frames import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME, SIZE_BYTES
 from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 
 SMALLEST_REQUEST = HEAD.size
@@ -17,7 +17,6 @@ SMALLEST_REQUEST = HEAD.size
 SMALLEST_RESPONSE = CORRELATION_ID.size
 """The fewest bytes of a response frame: the correlation id."""
 
-_SIZE_BYTES = 4
 _CLIENT_ID_SIZE = Struct(">h")
 _SIZED_HEADER = Struct(">ihhih")
 _NEARLY = 8
@@ -66,10 +65,10 @@ def begins_request(data: bytes) -> bool | None:
     if len(data) < _SIZED_HEADER.size:
         return None
     size, *_, client_id_size = _SIZED_HEADER.unpack_from(data)
-    likeness = likeness_of(data[_SIZE_BYTES : max(size, 0) + _SIZE_BYTES], size)
+    likeness = likeness_of(data[SIZE_BYTES : max(size, 0) + SIZE_BYTES], size)
     if likeness is not Likeness.POSSIBLE:
         return likeness is not Likeness.NONE
-    return _names_itself(data) or client_id_size < 0 or len(data) >= size + _SIZE_BYTES
+    return _names_itself(data) or client_id_size < 0 or len(data) >= size + SIZE_BYTES
 
 
 def may_begin_request(data: bytes) -> bool | None:
@@ -77,7 +76,7 @@ def may_begin_request(data: bytes) -> bool | None:
     if len(data) < _SIZED_HEADER.size:
         return None
     size, *_ = _SIZED_HEADER.unpack_from(data)
-    return likeness_of(data[_SIZE_BYTES : max(size, 0) + _SIZE_BYTES], size) is not Likeness.NONE
+    return likeness_of(data[SIZE_BYTES : max(size, 0) + SIZE_BYTES], size) is not Likeness.NONE
 
 
 def opens_with_request(data: bytes) -> bool | None:
@@ -108,7 +107,7 @@ def likeness_of(frame: bytes, size: int) -> Likeness:
     """
     if not 0 <= size <= LARGEST_FRAME:
         return Likeness.NONE
-    data = size.to_bytes(_SIZE_BYTES) + frame
+    data = size.to_bytes(SIZE_BYTES) + frame
     if len(data) < _SIZED_HEADER.size or why_no_request(data) is not None:
         return Likeness.NONE
     is_named = _names_itself(data)
@@ -137,7 +136,7 @@ def why_no_request(data: bytes, *, is_known: bool = False) -> str | None:
     if len(data) < _SIZED_HEADER.size:
         return None
     size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
-    rest = size + _SIZE_BYTES - _SIZED_HEADER.size
+    rest = size + SIZE_BYTES - _SIZED_HEADER.size
     if not 0 <= rest <= LARGEST_FRAME:
         return f"no request has a size of {size:,}"
     if not is_known and not _is_known(api_key, version):
@@ -168,10 +167,10 @@ def _names_itself(data: bytes) -> bool:
 def _is_decoded(data: bytes) -> bool | None:
     """True if bytes begin with a request valid to its last byte; None if it is incomplete, or of an unknown version."""
     size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
-    end = size + _SIZE_BYTES
+    end = size + SIZE_BYTES
     if len(data) < end or not _exists(api_key, version):
         return None
-    frame = data[_SIZE_BYTES:end]
+    frame = data[SIZE_BYTES:end]
     if _names_client(api_key, version):  # which may be no text
         frame = frame[: HEAD.size] + _CLIENT_ID_SIZE.pack(-1) + data[_SIZED_HEADER.size + max(client_id_size, 0) : end]
     try:

@@ -19,7 +19,7 @@ from kipwire.cli.apis import registry_named
 from kipwire.logs import read_segment
 from kipwire.logs.internal_topics import ENVELOPES, INTERNAL_TOPICS, internal_record
 from kipwire.logs.names import base_offset_of, partition_of, segments_of, snapshot_end_of
-from kipwire.message.frames import LARGEST_FRAME
+from kipwire.message.frames import LARGEST_FRAME, SIZE_BYTES
 from kipwire.message.registry import KAFKA_PACKAGE, Registry
 from kipwire.records import Record
 from kipwire.tools.files import need_input
@@ -42,7 +42,6 @@ MAX_FAILURES = 20
 """Failures whose reasons are kept; all are counted."""
 
 _NO_FRAMES = "is this a file of request frames?"
-_SIZE_BYTES = 4
 _CHUNK = 1 << 20
 _BATCH = 256
 _JSON_SUFFIXES = frozenset((".json", ".jsonl", ".ndjson"))
@@ -283,10 +282,10 @@ class _Reader:
         """Consecutive requests, each with its size before it, as they are sent to a broker."""
         self._need_frames(path, ("request",))
         start = 0
-        while head := stream.read(_SIZE_BYTES):
+        while head := stream.read(SIZE_BYTES):
             place = f"{path}: byte {start}"
             size = int.from_bytes(head, "big", signed=True)
-            if len(head) < _SIZE_BYTES:
+            if len(head) < SIZE_BYTES:
                 raise SamplesError(f"{place}: the file ends within the size of a frame")
             if size < 0:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; {_NO_FRAMES}")
@@ -296,7 +295,7 @@ class _Reader:
             if len(frame) < size:
                 hint = f"; {_NO_FRAMES}" if size > LARGEST_FRAME else ""
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, {only_left(len(frame))}{hint}")
-            start += _SIZE_BYTES + size
+            start += SIZE_BYTES + size
             # A frame too short for a key goes on to the decoder, which counts it with its reason.
             if len(frame) >= 2 and (True, int.from_bytes(frame[:2], "big", signed=True)) not in self.keys:
                 self.samples.others += 1

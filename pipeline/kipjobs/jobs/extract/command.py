@@ -14,6 +14,8 @@ from typing import BinaryIO, NamedTuple
 import click
 
 from kipjobs.jobs.shared.options import FOLDER_HERE, PLACE, PORTS, port_numbers
+from kipwire.codec.wire import pack_i
+from kipwire.message.frames import SIZE_BYTES
 from kipwire.tables.errors import JobError, SourceError
 from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tables.sources.capture_files import find_captures
@@ -22,7 +24,6 @@ from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.text import count_of, print_out
 from kipwire.traffic.captures import FRAMES, INDEX
 from kipwire.traffic.conversation import REQUEST, Found
-from kipwire.traffic.framing import SIZE
 
 ERRORS = "errors.jsonl"
 """The file for bytes that are no frame."""
@@ -84,10 +85,10 @@ def _write(capture: PacketCapture, folder: Path, ports: Collection[int]) -> Extr
                 _write_line(error_file, _error(found))
                 errors += 1
                 continue
-            file.write(SIZE.pack(len(found.frame)))
+            file.write(pack_i(len(found.frame)))
             file.write(found.frame)
             _write_line(index, {"i": frames, "off": at, "len": len(found.frame), **_entry(found)})
-            at += SIZE.size + len(found.frame)
+            at += SIZE_BYTES + len(found.frame)
             frames += 1
     if not errors:
         (folder / ERRORS).unlink()

@@ -31,6 +31,7 @@ from kipwire.console.inspect.tree import (
     inspect_request,
     inspect_response,
 )
+from kipwire.message.frames import SIZE_BYTES
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
 from kipwire.tools.atomic import write_atomically
@@ -38,9 +39,6 @@ from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err
 from kipwire.traffic.any_capture import capture_at, frames_of
 from kipwire.traffic.conversation import REQUEST
-
-_SIZE_BYTES = 4
-"""Bytes of the size that a frame may have before it."""
 
 
 @click.command
@@ -208,7 +206,7 @@ def _response_class(registry: Registry, api_key: int, version: int, data: bytes)
     try:
         return registry.response(api_key, version)
     except UnsupportedVersionError:
-        for frame in (data, data[_SIZE_BYTES:]):
+        for frame in (data, data[SIZE_BYTES:]):
             with suppress(DecodeError):
                 return type(registry.read_response(frame, api_key, version).body)
         raise

@@ -7,20 +7,19 @@ gets further counts (`_Reading.rank`). Bytes after an error are never guessed at
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from kipwire import DecodeError, KipwireError, Message, UnsupportedVersionError
+from kipwire.codec.wire import pack_i, unpack_i
 from kipwire.description.trace import Element, trace
-from kipwire.message.frames import class_of_answer, key_and_version
+from kipwire.message.frames import SIZE_BYTES, class_of_answer, key_and_version
 from kipwire.message.messages import expect_end
 from kipwire.message.registry import Registry
 from kipwire.model.enums import NamedNumber
 from kipwire.tools.text import count_of, leftover_reason
 
-_SIZE = struct.Struct(">i")
 _SMALL = 0xFFFF
 """Bytes: the largest frame whose size, taken for API key and version, has the key 0."""
 
@@ -111,8 +110,8 @@ def frame_option(registry: Registry, cls: type[Message], data: bytes) -> str:
 
     A frame without its size must be a request of that message, since zeros alone are some frame.
     """
-    has_size = data[: _SIZE.size] == _SIZE.pack(len(data) - _SIZE.size)
-    frame = data[_SIZE.size :] if has_size else data
+    has_size = data[:SIZE_BYTES] == pack_i(len(data) - SIZE_BYTES)
+    frame = data[SIZE_BYTES:] if has_size else data
     if has_size and cls.TYPE == "response":
         with suppress(KipwireError):
             registry.decode_response(frame, cls)
@@ -179,8 +178,8 @@ class _Reading:
 def _inspect_frame(data: bytes, contents_at: Callable[[bytes, int], _Contents]) -> Inspection:
     """Explain a frame in the reading that gets further, since nothing in it shows whether its size is before it."""
     readings = [_read_frame(data, None, contents_at)]
-    if len(data) >= _SIZE.size:
-        (size,) = _SIZE.unpack_from(data)
+    if len(data) >= SIZE_BYTES:
+        (size,) = unpack_i(data, 0)
         if size >= 0:
             readings.append(_read_frame(data, size, contents_at))
     return max(readings, key=lambda it: it.rank).inspection
@@ -190,7 +189,7 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
     pieces: list[Piece] = []
     start, frame = 0, data
     if size is not None:
-        start, frame = _SIZE.size, data[: _SIZE.size + size]
+        start, frame = SIZE_BYTES, data[: SIZE_BYTES + size]
         about = "How many bytes of header and body follow."
         pieces.append(Piece("frame", "size", "length", "frame size int32", 0, start, size, about))
     contents = contents_at(frame, start)
@@ -213,18 +212,18 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
         header_read,
         # A large size is more likely the API key and version of a frame without one.
         named is contents.body and (header_read or size is None or size <= _SMALL),
-        size == len(data) - _SIZE.size,
+        size == len(data) - SIZE_BYTES,
     )
 
 
 def _expect_size(body: type[Message], size: int, data: bytes) -> None:
-    there = len(data) - _SIZE.size
+    there = len(data) - SIZE_BYTES
     if size > there:
         reason = f"the frame's size is {size}, but {there} bytes follow it"
         raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
     if size < there:
         reason = leftover_reason(there - size, f"the frame of {count_of(size, 'byte')}")
-        raise DecodeError(body.NAME, body.VERSION, "", _SIZE.size + size, reason)
+        raise DecodeError(body.NAME, body.VERSION, "", SIZE_BYTES + size, reason)
 
 
 def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:

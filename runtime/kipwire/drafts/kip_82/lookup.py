@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from struct import Struct as Packer
 
+from kipwire.codec.wire import unpack_i
 from kipwire.drafts.kip_82.headers import Headers, check_key, trusted_headers
 from kipwire.model.errors import DecodeError
 from kipwire.records.heads import FORMATS, HAS_HEADERS, HEAD, KEYS, MAGIC, MAGIC_2, SIZE, SIZE_END
@@ -30,7 +31,6 @@ _SMALLEST = (FORMATS[0].smallest, FORMATS[1].smallest, MAGIC_2["kip-82"].smalles
 _ATTRIBUTES = MAGIC_2["kip-82"].attributes
 _KEY = KEYS[1]
 """The first byte of the message's key, after its length."""
-_size_at = Packer(">i").unpack_from
 _header_at = Packer(">Ii").unpack_from
 _HEADER = 8
 """Bytes of a header before its value."""
@@ -120,7 +120,7 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
     if magic < _VERSION or not data[offset + _ATTRIBUTES] & HAS_HEADERS:
         return end, end
     pos = offset + _KEY
-    (size,) = _size_at(data, pos - 4)
+    (size,) = unpack_i(data, pos - 4)
     if size < -1:
         raise _error("key", pos - 4, f"a length of {size} is below -1, which is null")
     pos += max(size, 0)
@@ -128,7 +128,7 @@ def _section(data: bytes | memoryview, offset: int) -> tuple[int, int]:
         raise _error("key", offset + _KEY, f"need {count_of(size, 'byte')}, {only_left(end - offset - _KEY)}")
     if end - pos < 4:
         raise _error("headers", pos, f"need 4 bytes, {only_left(end - pos)}")
-    (size,) = _size_at(data, pos)
+    (size,) = unpack_i(data, pos)
     if size < 0:
         raise _error("headers", pos, f"a length of {size} is negative")
     pos += 4
