@@ -291,25 +291,26 @@ async def _fetch_offsets(
     if kind is Kind.SHARE:
         async for found in _fetch_share_offsets(brokers, node, names, problems):
             yield found
-    elif _WITH_SEVERAL_GROUPS in await brokers.versions(node, ApiKey.OFFSET_FETCH):
+        return
+    if _WITH_SEVERAL_GROUPS in await brokers.versions(node, ApiKey.OFFSET_FETCH):
         groups = [v9.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
         several = await brokers.ask(node, v9.OffsetFetchRequest(groups=groups))
-        for one in several.groups:
-            if one.error_code == ErrorCode.NOT_COORDINATOR:
-                yield one.group_id, _ELSEWHERE
-                continue
-            if one.error_code not in (0, *_GONE):
-                problems.append(problem_of(f"group {one.group_id}", "the coordinator", one.error_code))
-            yield one.group_id, (_offsets(one.group_id, one.topics, problems), {})
+        answers: list[tuple[str, Any]] = [(one.group_id, one) for one in several.groups]
     else:
         requests = [brokers.ask(node, v7.OffsetFetchRequest(group_id=name, topics=None)) for name in names]
-        for name, answer in zip(names, await asyncio.gather(*requests), strict=True):
-            if answer.error_code == ErrorCode.NOT_COORDINATOR:
-                yield name, _ELSEWHERE
-                continue
-            if answer.error_code not in (0, *_GONE):
-                problems.append(problem_of(f"group {name}", "the coordinator", answer.error_code))
+        answers = [*zip(names, await asyncio.gather(*requests), strict=True)]
+    for name, answer in answers:
+        if _is_elsewhere(name, answer.error_code, problems):
+            yield name, _ELSEWHERE
+        else:
             yield name, (_offsets(name, answer.topics, problems), {})
+
+
+def _is_elsewhere(group: str, error_code: int, problems: list[Problem]) -> bool:
+    """True if a group has another coordinator; any other error of the group is added to the problems."""
+    if error_code not in (0, ErrorCode.NOT_COORDINATOR, *_GONE):
+        problems.append(problem_of(f"group {group}", "the coordinator", error_code))
+    return error_code == ErrorCode.NOT_COORDINATOR
 
 
 def _offsets(group: str, topics: Iterable[Any], problems: list[Problem]) -> ByPartition:
@@ -330,11 +331,9 @@ async def _fetch_share_offsets(
     groups = [DescribeShareGroupOffsetsRequestGroup(group_id=name, topics=None) for name in names]
     response = await brokers.ask(node, DescribeShareGroupOffsetsRequest(groups=groups))
     for group in response.groups:
-        if group.error_code == ErrorCode.NOT_COORDINATOR:
+        if _is_elsewhere(group.group_id, group.error_code, problems):
             yield group.group_id, _ELSEWHERE
             continue
-        if group.error_code not in (0, *_GONE):
-            problems.append(problem_of(f"group {group.group_id}", "the coordinator", group.error_code))
         offsets, lags = {}, {}
         for topic in group.topics:
             for one in topic.partitions:

@@ -11,7 +11,7 @@ from rich.text import Text
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.tag_counts import Forms
 from kipgen.commands.advise.tag_savings import MessageAdvice, TagAdvice
-from kipgen.commands.advise.text import omissions, plain_samples, share, table, versions_text
+from kipgen.commands.advise.text import omissions, plain_samples, share, table, to_paste, versions_text
 from kipwire.tools.text import count_of
 
 MOST_ROWS = 20
@@ -98,7 +98,7 @@ def report_message(advice: MessageAdvice, samples: Samples, file: str) -> Iterat
         yield Text(f"{', '.join(paths)}: {note}", style="dim")
     yield ""
     yield _verdict(advice.saved, advice.forms)
-    yield from _to_paste(advice, file)
+    yield from to_paste(advice, file, _due(advice))
 
 
 def report_package(advices: Sequence[MessageAdvice], samples: Samples) -> Iterator[RenderableType]:
@@ -183,16 +183,7 @@ def _verdict(saved: int, forms: Forms) -> Text:
     return Text(f"{text}; {saved / forms.messages:,.1f} bytes a message.", style="bold")
 
 
-def _to_paste(advice: MessageAdvice, file: str) -> Iterator[Text]:
-    changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.location.line)
-    if not changed:
-        return
-    yield Text()
+def _due(advice: MessageAdvice) -> str:
+    """Format the properties that the spec must have before it gets the tags."""
     due = f'"validVersions" is "{advice.spec.valid_versions.lowest}-{advice.next_version}"'
-    if not advice.is_flexible_next:
-        due += f' and "flexibleVersions" is "{advice.next_version}+"'
-    pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
-    yield Text(f"To paste into the spec, once {due} there{pair}:", style="bold")
-    for field in changed:
-        yield Text(f"{file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
-        yield Text(f"    {field.text}", style="green")
+    return due if advice.is_flexible_next else f'{due} and "flexibleVersions" is "{advice.next_version}+"'

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from kipgen.commands.advise.samples import Samples
 from kipgen.commands.advise.savings import Advice, FieldAdvice
+from kipgen.commands.advise.tag_savings import MessageAdvice
 from kipgen.commands.advise.times import Times
 from kipwire.tools.text import count_of
 
@@ -111,7 +112,7 @@ def report(advice: Advice, samples: Samples, file: str, times: Times | None = No
     yield from _notes(advice)
     yield ""
     yield _verdict(advice, samples)
-    yield from _to_paste(advice, file)
+    yield from to_paste(advice, file, f'"validVersions" is "{advice.spec.valid_versions.lowest}-{advice.next_version}"')
 
 
 def _heading(advice: Advice, samples: Samples) -> Text:
@@ -243,14 +244,20 @@ def _verdict(advice: Advice, samples: Samples) -> Text:
     return Text(f"{text}; {saved / advice.messages:,.1f} bytes a message.", style="bold")
 
 
-def _to_paste(advice: Advice, file: str) -> Iterator[Text]:
+def to_paste(advice: Advice | MessageAdvice, file: str, due: str) -> Iterator[Text]:
+    """Format the texts for the spec, in the order of its lines; nothing where nothing should change.
+
+    Args:
+        advice: the advice on the fields of one message.
+        file: the name of the spec's file.
+        due: the properties that the spec must have before.
+    """
     changed = sorted((field for field in advice.fields if field.text), key=lambda field: field.field.location.line)
     if not changed:
         return
     yield Text()
-    versions = f"{advice.spec.valid_versions.lowest}-{advice.next_version}"
     pair = {"request": " and in its response", "response": " and in its request"}.get(advice.spec.type, "")
-    yield Text(f'To paste into the spec, once "validVersions" is "{versions}" there{pair}:', style="bold")
+    yield Text(f"To paste into the spec, once {due} there{pair}:", style="bold")
     for field in changed:
         yield Text(f"{file}:{field.field.location.line}: {' and '.join(field.paths)}", style="dim")
         yield Text(f"    {field.text}", style="green")
