@@ -50,12 +50,12 @@ class Entry:
         self.headers = headers
         """Header versions of a request or response: before inflexible and before flexible versions.
 
-        One more comes first where version 0 has a header of its own. A spec with other headers than these (KIP-1313)
-        has a dict: header versions by the first version with each.
+        Three where version 0 has a header of its own, whose version is the first. A spec with other headers than these
+        (KIP-1313) has a dict: header versions by the first version with each.
         """
         lowest_served, highest_served = served or (lowest, highest)
         self.served = range(lowest_served, highest_served + 1)
-        """The versions that the current release of the protocol speaks; the others are for what earlier ones wrote."""
+        """The versions that the current release of the protocol speaks; others are for what earlier releases wrote."""
 
     @property
     def versions(self) -> range:
@@ -95,9 +95,9 @@ class Catalogue:
 
     def __init__(self, package: str, entries: tuple[Entry, ...]) -> None:
         self.package = package
-        self._classes: dict[tuple[str, int], type[Message]] = {}  # those that have been asked for
+        self._classes: dict[tuple[str, int], type[Message]] = {}  # imported so far
         self._by_name = {entry.name: entry for entry in entries}
-        # Of two names of one API, the one that is served: it has all versions of the other.
+        # Of two messages of one API, the served one: it has all versions of the other.
         ranked = sorted(entries, key=lambda entry: bool(entry.served))
         self._requests = {entry.api_key: entry for entry in ranked if entry.type == "request"}
         self._responses = {entry.api_key: entry for entry in ranked if entry.type == "response"}
@@ -110,8 +110,8 @@ class Catalogue:
         """Raise the error about an attribute that the package does not have: the `__getattr__` of its module.
 
         Raises:
-            ImportError: it is the name of a message, which has one class for each version.
-            AttributeError: it is another name.
+            ImportError: a message has this name, and one class for each version.
+            AttributeError: no message has this name.
         """
         if name not in self._by_name:
             hint = did_you_mean(name, self._by_name) if name[:1].isupper() else ""
@@ -181,7 +181,7 @@ class Catalogue:
         return version in self.request_versions(api_key)
 
     def has_class(self, cls: type[Message]) -> bool:
-        """True if a class is of this package; one of another may have the same name, or the same API key."""
+        """True if a class is of this package; a class of another package may have the same name or API key."""
         entry = self._by_name.get(cls.NAME)
         return entry is not None and cls.VERSION in entry.versions and self._class(entry, cls.VERSION) is cls
 

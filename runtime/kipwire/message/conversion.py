@@ -36,7 +36,7 @@ class Loss(NamedTuple):
     path: str
     """The first place: `topics[0].partitions[2].leader_epoch`."""
     value: Any
-    """The value at that place: the one that is dropped, or the default."""
+    """The value at the first place: the dropped value, or the default."""
 
     @property
     def why(self) -> str:
@@ -63,19 +63,19 @@ def convert(
 
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
-    other version is flexible, and read if it knows them. A message that already has that version is returned as it is.
+    other version is flexible, and read if that version knows them. A message that has the version is returned as it is.
 
     Args:
         message: in any version.
         version: the other version's number, or its class.
-        lost: a list that gets an entry for each field that one of the versions cannot carry: for one that is dropped
-            although it is not at its default, and for one that the message's own version does not have.
-        strict: make each of these an error, except a default of an older version whose field was removed since.
+        lost: a list that gets an entry for each field that one of the versions cannot carry: for a field that
+            is dropped although it is not at its default, and for a field that the message's own version does not have.
+        strict: make each such entry an error, except a default of an older version whose field was removed since.
 
     Raises:
         ConversionError: something would be lost: a field that may not be dropped, a null where the other version
-            allows none, a number that its narrower encoding there does not hold, unknown tagged fields. Everything that
-            would be lost is named. Or an attribute was deleted.
+            allows none, a number that its narrower encoding in the other version does not hold, unknown tagged fields.
+            All losses are named. Or an attribute was deleted.
         UnsupportedVersionError: the message has no such version, or the class belongs to another message.
         TypeError: the message or the version has another type.
     """
@@ -113,15 +113,15 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
     """Make a message of plain values: numbers, texts, lists, for structs a mapping each or an instance of any version.
 
     A value whose field only other versions have is dropped by the rule of `convert`: if it is the field's default or
-    the field is ignorable. Fields without a value get their defaults; a required field has none. What a value is is not
-    checked until the message is encoded.
+    the field is ignorable. Fields without a value get their defaults; a required field has no default. Values are
+    checked when the message is encoded, not before.
 
     Args:
         cls: the class of the message.
         values: by the names of attributes, as in `{"topics": [{"name": "orders"}]}`.
 
     Raises:
-        ConversionError: something would be lost (all of it is named), no version has a field of some name, or a
+        ConversionError: something would be lost (all losses are named), no version has a field of some name, or a
             required field has no value.
     """
     conversion = _Conversion(cls)
@@ -130,11 +130,10 @@ def build(cls: type[M], values: Mapping[str, Any]) -> M:
 
 
 def asdict(struct: Struct) -> dict[str, Any]:
-    """Convert a message or struct to plain values, by the names of attributes; `build` makes an equal message of them.
+    """Convert a message or struct to plain values, by the names of attributes, of which `build` makes an equal message.
 
-    Structs are mappings and arrays new lists; other values stay the Python values that they are, such as `bytes` and
-    `uuid.UUID`. Unknown tagged fields are under `unknown_tagged_fields`, where there are any. `to_json` gives JSON in
-    Kafka's form instead.
+    Structs are mappings and arrays new lists; other values stay as they are, such as `bytes` and `uuid.UUID`. Unknown
+    tagged fields are under `unknown_tagged_fields`, where there are any. `to_json` gives JSON in Kafka's form instead.
 
     Raises:
         EncodeError: an attribute was deleted.
@@ -158,7 +157,7 @@ def _asdict(struct: Struct) -> dict[str, Any]:
 
 
 def _missing(value: Any) -> Iterator[list[Any]]:
-    """Yield the paths of attributes that were deleted from a struct, or from those in it."""
+    """Yield the paths of attributes that were deleted from a struct, or from structs in it."""
     if isinstance(value, (list, tuple)):
         for number, element in enumerate(value):
             yield from ([number, *path] for path in _missing(element))
@@ -187,7 +186,7 @@ def _value(field: Field, struct: Struct) -> Any:
 
 
 class _Conversion(Visitor):
-    """One conversion: where it is, what it would lose, and what it may."""
+    """One conversion: its place in the message, its losses, and the losses that are allowed."""
 
     def __init__(self, target: type[Root], source: type[Root] | None = None) -> None:
         """Begin at the message.
@@ -214,7 +213,7 @@ class _Conversion(Visitor):
         """Return the result, if nothing is lost.
 
         Raises:
-            ConversionError: something is.
+            ConversionError: something is lost.
         """
         if not self.lost:
             return result
@@ -303,7 +302,7 @@ class _Conversion(Visitor):
                 yield name, fields.get(name) or self.foreign(name, target), value
 
     def foreign(self, name: str, target: type[Struct]) -> Field | None:
-        """Find the field of that name in the nearest of the other versions that have one."""
+        """Find the field of that name in the nearest of the other versions with such a field."""
         return next((field for _, field in fields_of_other_versions(self.message, target) if field.name == name), None)
 
     def is_default(self, field: Field, value: Any) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TLS = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]", re.DOTALL)
 _HTTP = re.compile(rb"GET |HEAD|POST|PUT |DELE|CONN|OPTI|TRAC|PATC|PRI |HTTP")
-"""The first four bytes of its methods, which are all that a size of a frame shows, and of its responses."""
+"""The first four bytes of HTTP's methods and responses, which are all that stand in place of a frame's size."""
 _TEXT = re.compile(rb"[\x20-\x7e\r\n\t]{8}")
 _SHOWN = 16
 
@@ -61,8 +61,8 @@ def refuse_body(body: object, due: str, package: str) -> NoReturn:
         package: the package that was asked for the frame.
 
     Raises:
-        EncodeError: it is a message of another type, or of another package.
-        TypeError: it is no message.
+        EncodeError: the body is a message of another type, or of another package.
+        TypeError: the body is no message.
     """
     if not isinstance(body, Message):
         raise TypeError(f"the body of a frame is a {due}, not {described(body)}")
@@ -96,8 +96,8 @@ def expect_header(header: Message, due: type[Message], body: Message) -> None:
         body: the message after the header.
 
     Raises:
-        EncodeError: it is of another class, or a request's that names another API or version.
-        TypeError: it is no message.
+        EncodeError: the header is of another class, or is the header of a request and names another API or version.
+        TypeError: the header is no message.
     """
     after = f"{body.NAME} v{body.VERSION}"
     if type(header) is not due:
@@ -171,7 +171,7 @@ def wrong_response(frame: bytes, api_key: int, version: int) -> str:
 
 
 def size_first(frame: bytes) -> str:
-    """Advise to leave out the size that a frame begins with; "" if it does not begin with it."""
+    """Advise to leave out the size that a frame begins with; "" if the frame begins with something else."""
     size = len(frame) - SIZE_BYTES
     if size >= 0 and frame[:SIZE_BYTES] == size.to_bytes(SIZE_BYTES, "big"):
         return f"the frame begins with its own size ({size}), which is not part of it: leave out the first 4 bytes"

@@ -1,9 +1,10 @@
 """Frames: a header and the body that it announces, without the size that precedes them on a connection.
 
-A frame is read in two steps: the first bytes give API key and version, these the classes of header and body. For a
-response only its request gives them. The one exception is the answer to ApiVersions, which may be of version 0 whatever
-was asked for (KIP-511): both versions are tried, and the one that ends with the frame counts. Each package has its own
-classes of headers; `RequestHeader` and `ResponseHeader` here are for type checkers, which take all of them for these.
+A frame is read in two steps: the first bytes give API key and version, and API key and version give the classes of
+header and body. For a response frame its request gives both. The one exception is the answer to ApiVersions, which may
+be of version 0 whatever was asked for (KIP-511): both versions are tried, and the version that ends with the frame
+counts. Each package has its own classes of headers; `RequestHeader` and `ResponseHeader` here are for type checkers,
+which take the headers of every package for instances of these two.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class RequestHeader(Message, metaclass=_ByName):
         request_api_version: int
         correlation_id: int
         client_id: str | None
-        """Version 0 of the header does not have it."""
+        """Missing in version 0 of the header."""
         unknown_tagged_fields: dict[int, bytes]
-        """Only headers of flexible versions have them."""
+        """Missing in inflexible versions of the header."""
 
 
 class ResponseHeader(Message, metaclass=_ByName):
@@ -62,7 +63,7 @@ class ResponseHeader(Message, metaclass=_ByName):
     else:
         correlation_id: int
         unknown_tagged_fields: dict[int, bytes]
-        """Only headers of flexible versions have them."""
+        """Missing in inflexible versions of the header."""
 
 
 H = TypeVar("H", bound=Message)
@@ -72,7 +73,7 @@ B = TypeVar("B", bound=Message)
 class AnsweredBy(Protocol[B]):
     """A request that has a response of this type, for type checkers: `def ask(request: AnsweredBy[M]) -> M`.
 
-    Every generated request is one, and its class is a `type[AnsweredBy[M]]`.
+    Every generated request is an `AnsweredBy[M]`, and its class is a `type[AnsweredBy[M]]`.
     """
 
     RESPONSE: ClassVar[type[B]]  # pyright: ignore[reportGeneralTypeIssues] - nothing else matches class and instance
@@ -98,7 +99,8 @@ def class_of_answer(asked: type[Message], frame: bytes, body_at: int) -> type[Me
     """Choose the class of the body of a response: the version of the request, with one exception.
 
     A broker that does not know the version of an ApiVersions request answers in version 0, with the error code
-    UNSUPPORTED_VERSION (KIP-511). Bytes of the asked version that have this code are read as such.
+    UNSUPPORTED_VERSION (KIP-511). Bytes with this code are of the version that ends with the frame, and
+    of the asked version if both do.
 
     Args:
         asked: the class of the response in the version of the request.
@@ -125,7 +127,7 @@ def is_refused_version(frame: bytes, header: type[Message]) -> bool:
 
     Args:
         frame: the bytes.
-        header: the class of the header before it.
+        header: the class of the header of the frame.
     """
     end = _end(header, frame, 0)
     return end is not None and _has_the_code(frame, end)

@@ -2,9 +2,9 @@
 
 Reading and writing are generated code, or the kernel's, and neither explains an error. So each method here tries first,
 and only after a failure goes through the same bytes or values again: by `description.trace` for bytes, by
-`description.values` for values. These raise the error with its path. If they find nothing wrong, that is a defect of
-the one or the other, and is raised as such; only a value that another thread changed in between may be right by then.
-So there is one text for each error, whatever engine was in use.
+`description.values` for values. Both raise the error with its path. If nothing wrong is found, there is a defect in the
+engine or in the explanation, and it is raised as such; only a value that another thread changed in between may be right
+by then. So there is one text for each error, whatever engine was in use.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Message(Root):
 
     __slots__ = ()
 
-    if not TYPE_CHECKING:  # generated classes say which class it is
+    if not TYPE_CHECKING:  # generated classes declare the class
         RESPONSE = _Counterpart("request", "response")
         """The class of the response in the same version; only requests have it."""
         REQUEST = _Counterpart("response", "request")
@@ -57,7 +57,8 @@ class Message(Root):
         """Decode the message that the buffer holds, from its first to its last byte.
 
         Raises:
-            DecodeError: the buffer is not exactly one message of this version; it has field path and byte offset.
+            DecodeError: the buffer is not exactly one message of this version; the error has the path of the field and
+                the byte offset.
         """
         if type(data) is not bytes:
             data = content_of(data)
@@ -77,7 +78,7 @@ class Message(Root):
         Pass `bytes` where you can: any other buffer is copied first, at each call.
 
         Raises:
-            DecodeError: there is no message of this version; its offset counts from the start of the buffer.
+            DecodeError: there is no message of this version; the error's offset counts from the start of the buffer.
             ValueError: the offset is outside the buffer.
         """
         if type(data) is not bytes:
@@ -97,7 +98,7 @@ class Message(Root):
         """Encode the message to bytes, without a header.
 
         Raises:
-            EncodeError: a value does not fit its field; it has the field's path.
+            EncodeError: a value does not fit its field; the error has the path of the field.
         """
         parts: list[bytes] = []
         try:
@@ -122,7 +123,7 @@ class Message(Root):
     def to_json(self) -> dict[str, Any]:
         """Convert the message to the JSON form of Kafka's Java converters, as data for `json.dumps`; see docs/json.md.
 
-        Unknown tagged fields are not part of it.
+        Unknown tagged fields are left out.
 
         Raises:
             EncodeError: a value does not fit its field.
@@ -137,7 +138,7 @@ class Message(Root):
         default, or the field is ignorable.
 
         Raises:
-            JsonError: a key is unknown or missing, or a value is not of its field's type; it has the path.
+            JsonError: a key is unknown or missing, or a value is not of its field's type; the error has the path.
         """
         return description.json_codec.read_json(cls, value)
 
@@ -165,7 +166,7 @@ def content_of(data: object) -> bytes:
     """Return the content of a buffer as bytes.
 
     Raises:
-        TypeError: it is not a buffer. A number is not one, though `bytes` turns it into zeros.
+        TypeError: the data is no buffer. A number is none, though `bytes` turns a number into zeros.
     """
     try:
         view = memoryview(data)  # type: ignore[arg-type]
@@ -198,6 +199,6 @@ def _explain_decode(
 def _explain_encode(message: Message, failure: Exception) -> NoReturn:
     """Raise the EncodeError for the value that stopped the writer."""
     description.values.check(message)
-    if isinstance(failure, (Malformed, struct.error)):  # which say nothing; by now the value is another one
+    if isinstance(failure, (Malformed, struct.error)):  # neither names a value, and by now another value is there
         raise EncodeError(message.NAME, message.VERSION, "", "it changed while it was written") from None
     raise failure

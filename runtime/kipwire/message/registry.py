@@ -1,8 +1,8 @@
 """The registry of a generated package: its catalogue of messages, which decodes and encodes their frames, too.
 
-A generated package is its registry: `__init__.py` makes one of `Entry`s, and every function of the package is a method
-of it. What a frame is follows from API key and version alone; `frames` has what frames of all packages have in common,
-and the one exception, the answer to ApiVersions.
+A generated package is its registry: `__init__.py` makes the registry of `Entry`s, and every function of the package
+is a method of the registry. What a frame is follows from API key and version alone; `frames` has what frames of all
+packages have in common, and the one exception, the answer to ApiVersions.
 
 `Registry` and `Entry` are called by generated code, so their arguments belong to its level.
 """
@@ -46,7 +46,7 @@ class Registry(Catalogue):
         Raises:
             DecodeError: the frame is cut short or is not strictly valid; offsets count from the start of the frame.
                 `UnknownApiKeyError` and `UnknownVersionError` where the package has no such request, `LeftOverError`
-                where bytes follow the body: `read_request` gives them.
+                where bytes follow the body, which `read_request` returns.
         """
         header, body, rest = self._read_request(frame)
         if rest:
@@ -82,14 +82,14 @@ class Registry(Catalogue):
 
         Args:
             frame: the bytes.
-            api_key: the API key of the request it answers, which the frame itself does not say; or the class of the
+            api_key: the API key of the request, which the frame of a response does not have; or the class of the
                 response, or of the request.
-            version: the version of that request as it was sent; by default the version of the class.
+            version: the version in which the request was sent; by default the version of the class.
             lost: see `kipwire.convert`.
 
         Raises:
             DecodeError: the frame is not strictly valid; offsets count from the start of the frame. `LeftOverError`
-                where bytes follow the body: `read_response` gives them.
+                where bytes follow the body, which `read_response` returns.
             UnsupportedVersionError: the package has no response of that key (`UnknownApiKeyError`), or not in that
                 version (`UnknownVersionError`); or the class is not a response, or belongs to another package.
             ConversionError: the class cannot carry what came in the other version.
@@ -159,9 +159,9 @@ class Registry(Catalogue):
             body: the request.
             correlation_id: identifies the response.
             client_id: the client's name for itself.
-            header: instead of the two: the whole header, such as the header of a decoded frame, with its unknown
-                tagged fields.
-            version: the version in which to send it, to which it is converted; by default its own.
+            header: the whole header, in place of correlation id and client id: such as the header of a decoded frame,
+                with its unknown tagged fields.
+            version: the version to which the body is converted before it is sent; by default the body's own.
             lost: see `kipwire.convert`.
 
         Raises:
@@ -217,9 +217,9 @@ class Registry(Catalogue):
         Args:
             body: the response.
             correlation_id: copied from the request.
-            header: instead of it: the whole header, such as the header of a decoded frame, with its unknown tagged
-                fields.
-            version: the version of the request, to which it is converted; by default its own.
+            header: the whole header, in place of the correlation id: such as the header of a decoded frame, with its
+                unknown tagged fields.
+            version: the version of the request, to which the body is converted; by default the body's own.
             lost: see `kipwire.convert`.
 
         Raises:
@@ -284,8 +284,8 @@ class Registry(Catalogue):
         """Find the class of a response, by itself or by the class of its request.
 
         Raises:
-            TypeError: it is something else.
-            UnsupportedVersionError: it is a class of another package.
+            TypeError: the argument is no class of a request or a response.
+            UnsupportedVersionError: the class is of another package.
         """
         kind = getattr(cls, "TYPE", None)
         if kind not in ("request", "response"):
@@ -325,8 +325,8 @@ class Registry(Catalogue):
         """Check that a frame of this package can have a body.
 
         Raises:
-            EncodeError: it is a message of another type, or of another package.
-            TypeError: it is no message.
+            EncodeError: the body is a message of another type, or of another package.
+            TypeError: the body is no message.
         """
         cls = type(body)
         if getattr(cls, "TYPE", None) != due or not self._has(cls):
@@ -352,7 +352,7 @@ def registry_of(package: str) -> Registry:
         package: dotted name of the package.
 
     Raises:
-        PackageError: it cannot be imported, kipgen did not generate it, or did so for another level of the runtime.
+        PackageError: the package cannot be imported, or kipgen did not generate it for a level of this runtime.
     """
     try:
         module = import_module(package)
