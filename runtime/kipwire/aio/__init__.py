@@ -3,31 +3,31 @@
     async with connect("localhost:9092", client_id="me") as broker:
         response = await broker.request(MetadataRequest(topics=None))
 
-It retries nothing, has no consumer groups, and sends no request to another broker than the one it is connected to.
+A connection retries nothing, has no consumer groups, and sends requests to its own broker alone.
 `serve` is the other side.
 """
 
 # Theory. `kipwire.connection` says what bytes mean, and this room when they go and come. A client is three things:
 #
-# 1. `link.Link`, a protocol of asyncio around a `ClientConnection`. It keeps a future for each request in flight, in
-#    their order, since responses have that order. A future that was cancelled, or whose time is over, keeps its place
-#    until its response comes, which is dropped then
+# 1. `link.Link`, a protocol of asyncio around a `ClientConnection`. A link keeps a future for each request in flight,
+#    in the order of the requests, which responses have, too. A future that was cancelled, or whose time is over, keeps
+#    its place until its response comes, which is dropped then
 #    (`test_random_cancellations_leave_nothing_and_mix_up_nothing`). So nothing but a futures' queue is needed to give
 #    each response to its request, and no request has a task or a timer of its own: one timer looks at all deadlines.
 # 2. What may be sent. `is_full` says whether a request has to wait: the transport has enough to write, as many are in
-#    flight as may be, an authentication must not be interrupted, or others wait already. Then it takes its `turn`: the
-#    first of those that wait is woken, and wakes the next one when it has sent, or has been given up
-#    (`test_one_that_is_cancelled_with_its_turn_gives_it_to_the_next`). Memory is bounded by that, and by
+#    flight as may be, an authentication must not be interrupted, or others wait already. Then the request takes its
+#    `turn`: the first task that waits is woken, and wakes the next one when its request is sent or given up
+#    (`test_one_that_is_cancelled_with_its_turn_gives_it_to_the_next`). Memory is bounded by turns, and by
 #    `largest_frame`: what waits longer is in the tasks that wait.
-# 3. The end. The first `Failure` stays: all that wait get it, each as an error of its own, and so do later requests
-#    (`test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_once`). `connecting` opens
+# 3. The end. The first `Failure` stays: all tasks that wait get it, each as an error of its own, and so do later
+#    requests (`test_after_a_failure_all_that_wait_have_the_same_reason_and_others_fail_at_once`). `connecting` opens
 #    sockets, `authentication` proves the client's identity, and both only add causes to the failures.
 #
-# Writes of one turn of the event loop go out together, but for a request that no other is in flight with.
+# Writes of one turn of the event loop go out together, but for a request while no other is in flight.
 #
-# A server is two: `serving.Server` accepts, and has a task for each connection, so that `close` can end them all;
-# `served.Served` is a protocol around a `ServerConnection`, whose task takes a request when there is room for it. It
-# stops reading when more has come than it takes (`test_no_more_is_read_while_enough_is_open`).
+# A server is two: `serving.Server` accepts, and has a task for each connection, so that `close` can end all tasks;
+# `served.Served` is a protocol around a `ServerConnection`, whose task takes a request when there is room for it. The
+# protocol stops reading when more has come than the task takes (`test_no_more_is_read_while_enough_is_open`).
 #
 # To add a kind of failure: its class in `failures`, a row in docs/aio.md, and a test with a peer that causes it.
 

@@ -48,7 +48,7 @@ class Session:
             client_id: the client's name for itself.
             mechanism: the client's identity, and the way to prove it.
             versions: the versions that the broker serves.
-            timeout: seconds for each response, when it authenticates again.
+            timeout: seconds for each response, when the client authenticates again.
         """
         self._link = link
         self._address = address
@@ -79,12 +79,12 @@ class Session:
         self._renewing = self._loop.create_task(self._authenticate_again())
 
     async def _authenticate_again(self) -> None:
-        """Authenticate again. What is in flight is answered before; what is new waits for the end of it."""
+        """Authenticate again. Requests in flight are answered before; new requests wait until it is done."""
         try:
             self._plan(await self._authenticate(self._timeout))
         except Failure as failure:
             self._link.fail(failure)
-        except Exception as error:  # of the callback for a token; its text may have a secret
+        except Exception as error:  # of the callback for a token; the error's text may have a secret
             why = f"no token to authenticate again: the callback failed with {type(error).__name__}"
             self._link.fail(AuthenticationFailure(self._address, why))
 
@@ -98,7 +98,7 @@ class Session:
         """Authenticate; return how many ms the session lasts, 0 for any time. A response may take `timeout` seconds."""
         steps = authenticate(self._mechanism, self._versions)
         try:
-            request = await asyncio.to_thread(_step, steps, None)  # before others wait: it may call for a token
+            request = await asyncio.to_thread(_step, steps, None)  # before others wait: the step may call for a token
             with self._link.hold_turns():  # since nothing else may be sent between the steps
                 await self._link.idle()
                 while isinstance(request, _Request):
@@ -134,8 +134,8 @@ class _Request:
 def _step(steps: Generator[Message, Message, int], answer: Message | None) -> _Request | int:
     """Make the next request, or return what the steps return.
 
-    It runs in a thread, since it may call for a token, or hash a password thousands of times; a `StopIteration` could
-    not leave that thread.
+    The step runs in a thread, since it may call for a token, or hash a password thousands of times; a `StopIteration`
+    could not leave the thread.
     """
     try:
         return _Request(next(steps) if answer is None else steps.send(answer))

@@ -1,8 +1,8 @@
 """A connection to a broker, as programs use it: any request, and its response.
 
 A `Connection` adds to a `Link` what a program should not think about: a version for each request, a correlation id, a
-deadline. It awaits only its turn; from then on a request is encoded and submitted in one step, so that ids and the
-queue of the link have the same order. It retries nothing. The head of `kipwire.aio` has the theory.
+deadline. A request awaits only its turn; from then on it is encoded and submitted in one step, so that ids and the
+queue of the link have the same order. Nothing is retried. The head of `kipwire.aio` has the theory.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Connection:
         """Call something when the connection fails or is closed, in the event loop.
 
         Args:
-            action: called once; at once if it has happened already.
+            action: called once; at once if the connection has ended already.
         """
         self._link.when_closed(action)
 
@@ -113,7 +113,7 @@ class Connection:
                 response.
             EncodeError: a value does not fit its field.
             DecodeError: the response is broken; the connection can be used further.
-            LocalProtocolError: the request has no response: it is Produce with `acks` of 0. Use `send`.
+            LocalProtocolError: the request is Produce with `acks` of 0, which has no response. Use `send`.
         """
         deadline = await self._turn(timeout)
         frame = self._encode(request, version, lost)
@@ -136,16 +136,16 @@ class Connection:
     ) -> None:
         """Send a request that has no response, which is Produce with `acks` of 0.
 
-        It is sent when this returns, as far as this program is concerned; `close` waits a while for it to go out.
+        When this returns, the request is sent as far as the program is concerned; `close` waits a while for its bytes.
 
         Args:
             request: in the version that the program is written for.
             version: see `request`.
-            timeout: seconds that it may wait until it can be sent; by default the connection's.
+            timeout: seconds that the request may wait until it can be sent; by default the connection's.
             lost: see `kipwire.convert`.
 
         Raises:
-            Failure: the connection has failed, or it was too full to send it in time.
+            Failure: the connection has failed, or was too full to send the request in time.
             LocalProtocolError: the request has a response. Use `request`.
             UnsupportedVersionError: the broker and the program have no version in common.
             ConversionError: the version cannot carry the request.
@@ -161,8 +161,8 @@ class Connection:
         """Send a request frame and return the response frame; None if no response is due. Any API and version will do.
 
         Args:
-            frame: header and body, without a size. Its correlation id can be anything: if a request in flight has it,
-                another one is sent, and the response gets the original one again.
+            frame: header and body, without a size. The correlation id can be anything: if a request in flight has the
+                same, another id is sent, and the response gets the original id again.
             timeout: see `request`.
 
         Raises:
@@ -174,7 +174,7 @@ class Connection:
     async def begin(self, frame: bytes, timeout: float | None = None) -> Coroutine[Any, Any, bytes | None]:
         """Send a request frame, and return what is awaited for its response; otherwise as `exchange`.
 
-        So a program can send several in an order of its own, before it waits for any. Each has to be awaited.
+        So a program can send several frames in an order of its own before it waits. Each result has to be awaited.
         """
         if len(frame) < HEAD.size:
             raise LocalProtocolError(f"a request has at least {HEAD.size} bytes, not {len(frame)}")
@@ -189,7 +189,7 @@ class Connection:
     async def _exchanged(
         self, frame: bytes, has_own_id: bool, response: asyncio.Future[Response] | None
     ) -> bytes | None:
-        """Await the response to a frame, which gets its correlation id again if another one was sent."""
+        """Await the response to a frame; it gets the id of the frame again if another id was sent."""
         try:
             answer = None if response is None else await response
         except TimeoutError:
@@ -205,7 +205,7 @@ class Connection:
     def pause_reading(self) -> None:
         """Read no more responses, until `resume_reading`: the broker then waits, as for any client that does not read.
 
-        A program that passes them on calls it while they cannot go out. The timeouts of requests go on.
+        A program that passes responses on calls this while they cannot go out. The timeouts of requests go on.
         """
         self._link.want(is_on=False)
 
@@ -243,7 +243,7 @@ class Connection:
         """Wait until a request can be sent, and give its deadline in the time of the event loop.
 
         Raises:
-            Failure: it cannot, or not in time.
+            Failure: the request cannot be sent, or not in time.
         """
         if self._link.failure is not None:
             raise self._link.reason()
@@ -269,7 +269,7 @@ class Connection:
         return is_answered(self._registry, frame, api_key, version)
 
     def _timed_out(self, frame: bytes, cls: Any) -> TimedOut:
-        """Make the failure of a request that was answered too late; without its class it is named by its API key."""
+        """Make the failure of a request that was answered too late; without a class the API key names it."""
         api_key, version, _ = HEAD.unpack_from(frame)
         what = f"the request with API key {api_key}" if cls is None else cls.NAME
         return TimedOut(self._address, f"timed out waiting for the response to {what} v{version}")

@@ -1,7 +1,7 @@
 """Opening of a connection: the transport, TLS, and the versions that both sides have.
 
 The order is fixed: transport and TLS, then ApiVersions, then SASL, as Kafka's clients have it. One timeout is around
-all of it, and whatever goes wrong closes the link. A broker that refuses a client mostly just closes the socket: before
+all steps, and whatever goes wrong closes the link. A broker that refuses a client mostly just closes the socket: before
 a step that is often refused the link is given a suspicion, which becomes the hint of the failure if no response comes.
 Versions are not asked for in a protocol without ApiVersions, or if the caller gives them.
 """
@@ -204,8 +204,8 @@ def connect(
         timeout: seconds in which the connection is open and the versions are agreed on, and in which each request is
             answered; `math.inf` for any time.
         registry: the registry of the package of messages.
-        versions: the versions of each API that the broker serves, if they are known; by default they are asked for.
-        in_flight: how many requests may wait for their responses; another one waits until it can be sent.
+        versions: the versions of each API that the broker serves, if they are known; by default the broker is asked.
+        in_flight: how many requests may wait for their responses; a further request waits until it can be sent.
         largest_frame: bytes of a response at most.
 
     Raises:

@@ -94,8 +94,8 @@ def shown_address(address: Address) -> str:
 def address_fault(address: Address) -> str | None:
     """Explain why no connection can be made to an address; None if one can be tried.
 
-    Addresses come from brokers, too. The operating system is asked about no other than these: it takes no host for this
-    one, and reads a name up to NUL.
+    Addresses come from brokers, too. The operating system is asked about no others: it takes an empty host for this
+    machine, and reads a name up to NUL.
     """
     host, port = address
     if not host:
@@ -126,7 +126,7 @@ def parse_addresses(given: str | Address | Iterable[str | Address]) -> tuple[Add
     """Parse the addresses of one or several brokers: texts such as `kafka-1:9092,[::1]:9092`, or host and port.
 
     Raises:
-        ValueError: one of them is not an address, or there is none.
+        ValueError: a text is not an address, or there is no address.
     """
     if isinstance(given, str):
         return tuple(parse_address(one.strip()) for one in given.split(","))
@@ -156,7 +156,7 @@ def expect_some(in_flight: int) -> None:
     """Check that a number of requests may be in flight.
 
     Raises:
-        ValueError: none may.
+        ValueError: the number is below 1.
     """
     if in_flight < 1:
         raise ValueError(f"in_flight must be 1 or more, not {in_flight}")

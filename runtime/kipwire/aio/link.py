@@ -1,9 +1,9 @@
 """The client's end of a transport: requests go out in batches, and each response goes to its request.
 
-The queue of futures has the order of the requests, and each response goes to the first of it. A future that was
-cancelled or is too late stays until its response comes, since taking it out would give every later response to the
-wrong request. What waits before it is sent waits in its task, in `turn`, so nothing here grows without a bound. After
-the first failure nothing is sent, and all that wait get that failure. The head of `kipwire.aio` has the theory.
+The queue of futures has the order of the requests, and each response goes to the first future. A future that was
+cancelled or is too late stays until its response comes, since without it every later response would go to the wrong
+request. A request that cannot be sent yet waits in its task, in `turn`, so nothing here grows without a bound. After
+the first failure nothing is sent, and all futures get that failure. The head of `kipwire.aio` has the theory.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("kipwire.aio")
 """Gets a line for each step of a connection, at the level DEBUG. Requests are named by API, version and correlation id:
-neither what they carry nor their sizes, which would tell the length of a password.
+content and sizes are left out, since a size would tell the length of a password.
 """
 _AT_ONCE = 65536
-"""Bytes: requests that wait for the end of a turn of the event loop are written when they are more."""
+"""Bytes: when requests that wait for the end of a turn of the event loop have more, they are written at once."""
 _HIGHEST_ID = 2**31 - 1
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 """Seconds of silence, seconds between questions, and how many go unanswered before the connection is broken off."""
@@ -72,11 +72,11 @@ class Link(asyncio.Protocol):
         up; it keeps its place until its response comes.
         """
         self._turns: deque[asyncio.Future[None]] = deque()
-        """Futures that wait until something can be sent. One with a result has its turn; a cancelled one is skipped."""
+        """Futures of tasks that wait to send. A future with a result has its turn; a cancelled future is skipped."""
         self._idle: asyncio.Future[None] | None = None
         """Done when no request is in flight."""
         self._sent_at: dict[int, float] = {}
-        """The time of each request in flight, by its correlation id; of those alone that the log has named."""
+        """The time of each request in flight, by its correlation id; only of requests that the log has named."""
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = inf
         self._next_id = 0
@@ -99,7 +99,7 @@ class Link(asyncio.Protocol):
         return not (self._is_paused or self._is_held or len(self._waiting) >= self._most_in_flight)
 
     async def turn(self) -> None:
-        """Wait until a request can be sent; those that wait are served in their order.
+        """Wait until a request can be sent; tasks get their turns in the order in which they came.
 
         Raises:
             Failure: the connection fails before.
@@ -111,10 +111,10 @@ class Link(asyncio.Protocol):
         finally:
             if self._turns and self._turns[0] is mine:
                 self._turns.popleft()
-            self._loop.call_soon(self._give_turn)  # to the next one, whether this one uses its turn or not
+            self._loop.call_soon(self._give_turn)  # to the next task, whether this task uses its turn or not
 
     def _give_turn(self) -> None:
-        """Wake the first of those that wait, if there is room for a request."""
+        """Wake the first task that waits, if there is room for a request."""
         while self._turns and self._turns[0].cancelled():
             self._turns.popleft()
         if self._turns and self._has_room():
@@ -134,7 +134,7 @@ class Link(asyncio.Protocol):
             self._give_turn()
 
     async def idle(self) -> None:
-        """Wait until no request is in flight, or the connection fails; read what comes then, whoever wants it."""
+        """Wait until no request is in flight, or the connection fails; then read, whatever the program wants."""
         while self._waiting:
             self._idle = self._loop.create_future()
             await self._idle
@@ -205,7 +205,7 @@ class Link(asyncio.Protocol):
     # Receiving.
 
     def want(self, *, is_on: bool) -> None:
-        """Take responses or not: what comes then stays in the buffers of the system, and the broker has to wait."""
+        """Take responses, or leave them in the buffers of the system, so that the broker has to wait."""
         self._is_wanted = is_on
         if not self._is_held:
             self._read_or_not(is_on=is_on)
@@ -324,7 +324,7 @@ class Link(asyncio.Protocol):
             self._transport.abort()
 
     async def close(self, failure: Failure, seconds: float) -> None:
-        """Close the socket after what has been sent, as far as the broker reads it in time; wait for that."""
+        """Close the socket after what has been sent, as far as the broker reads it in time; wait until it is closed."""
         is_first = self._settle(failure)
         if is_first and self._transport is not None:
             self._flush()
@@ -366,7 +366,7 @@ class Link(asyncio.Protocol):
             action()
 
     def reason(self) -> Failure:
-        """Copy the failure, as an error of its own: one that several tasks raise would collect all their traces."""
+        """Copy the failure: an error that several tasks raise would collect the traces of all of them."""
         assert self.failure is not None
         again = type(self.failure)(self.failure.address, self.failure.reason)
         again.__cause__ = self.failure.__cause__
@@ -374,9 +374,9 @@ class Link(asyncio.Protocol):
 
 
 def keep_alive(transport: asyncio.BaseTransport) -> None:
-    """Let the system ask a peer, after a minute of silence, whether it is there: one that has vanished says nothing."""
+    """Let the system ask a peer, after a minute of silence, if it is there: a peer that has vanished says nothing."""
     connected = transport.get_extra_info("socket")
-    with suppress(OSError):  # it may be closed already
+    with suppress(OSError):  # the socket may be closed already
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in _KEEPALIVE.items():
             if hasattr(socket, name):

@@ -6,7 +6,7 @@ handler is awaited in `run` itself; with several each has a task, and the order 
 `ServerConnection`. When the client ends, open requests are still answered.
 
 Counts bound nothing where the client chooses the sizes, so bytes are bounded, too: of open requests, and of responses.
-While these cannot go out, no handler begins, and `Client.on_full` lets those at work fetch no more.
+While responses cannot go out, no handler begins, and `Client.on_full` lets handlers at work fetch no more.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from kipwire.message.registry import Registry
 
 _UNSEEN = 65536
-"""Bytes: no more is read while as many have come that no request was taken from."""
+"""Bytes: while as many have come from which no request was taken, no more is read."""
 MOST_BYTES = 8 << 20
-"""Bytes of open requests, or of early responses, with which no more is taken. Five Produce requests of Java's producer
-have less, which is as many as it has in flight."""
+"""Bytes of open requests, or of early responses, with which no more is taken. Five Produce requests have less, as
+many as Java's producer has in flight."""
 _MOST_UNSENT = 2 << 20
 """Bytes that wait to be sent, with several requests at a time: with asyncio's 64 KiB a proxy would stop and go on
 within each large response, which takes twice the time."""
@@ -44,7 +44,7 @@ header; or by None, which sends nothing."""
 
 
 class ClosedByHandler(Exception):
-    """Raised by a handler to close the connection instead of an answer; its text, if there is one, goes to the log."""
+    """Raised by a handler to close the connection instead of an answer; the error's text, if any, goes to the log."""
 
 
 class Client:
@@ -59,9 +59,9 @@ class Client:
         self.on_part: Callable[[Part], None] | None = None
         """Called with a request that is not whole, whenever more of it has come; may raise `ClosedByHandler`."""
         self.on_full: Callable[[], None] | None = None
-        """Called when responses cannot go out, since the client does not read: handlers that fetch them should stop."""
+        """Called when responses cannot go out, since the client does not read: handlers that fetch more should stop."""
         self.on_room: Callable[[], None] | None = None
-        """Called when they can go out again."""
+        """Called when responses can go out again."""
         self._transport = transport
 
     def write(self, data: bytes) -> None:
@@ -74,7 +74,7 @@ class Client:
 
 
 Session = Callable[[Client], AbstractAsyncContextManager[Handler]]
-"""Gives the handler of one connection, and ends what belongs to it when the connection is closed."""
+"""Gives the handler of one connection, and ends what belongs to the handler when the connection is closed."""
 
 
 class Served(asyncio.Protocol):
@@ -208,7 +208,7 @@ class Served(asyncio.Protocol):
             self._error = self._error or error
 
     async def _pass_gate(self) -> None:
-        """Wait until responses can go out, behind all that wait already."""
+        """Wait until responses can go out, behind all handlers that wait already."""
         self._at_gate += 1
         try:
             async with self._gate:

@@ -1,4 +1,4 @@
-"""A server: its listener, and a task for each connection, so that nothing is left when it is closed.
+"""A server: its listener, and a task for each connection, so that nothing is left when the server is closed.
 
 `close` must leave nothing: no task, no socket, no connection that was accepted a moment before. So the listener is
 accepted from in a task of our own and not by `asyncio.Server`, and `close` ends that task by a connection to itself, as
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 _BACKLOG = 100
 SECONDS_TO_NEXT_ACCEPT = 0.1
-"""After an accept that failed, such as for want of file descriptors: others may be closed until then."""
+"""Time after an accept that failed, such as for want of file descriptors: until then some may be closed."""
 _SECONDS_TO_CLOSE = 10.0
 """Time for a client to read its last responses, once it has ended the connection or violated the protocol."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses at which one listens but to which not every system connects, and the ones to connect to."""
+"""Addresses to listen at, to which not every system connects, each with the address to connect to."""
 
 
 class ServerSettings(TypedDict, total=False):
@@ -50,8 +50,8 @@ class ServerSettings(TypedDict, total=False):
     registry: Registry
     """The registry of the package of messages; by default of `kafka_messages`."""
     in_flight: int
-    """Requests of a connection that are handled at a time; by default one, as in Kafka, so that each finds what those
-    before it have done. Responses go out in the order of their requests in any case."""
+    """Requests of a connection that are handled at a time; by default one, as in Kafka, so that each finds what earlier
+    requests have done. Responses go out in the order of their requests in any case."""
     largest_frame: int
     """Bytes of a request at most; by default 100 MiB."""
     logger: logging.Logger
@@ -87,7 +87,7 @@ class Server:
 
     @property
     def address(self) -> Address:
-        """Host and port at which it listens."""
+        """Host and port at which the server listens."""
         return self._address
 
     @property
@@ -99,7 +99,7 @@ class Server:
         """Listen; with port 0, at a free one.
 
         Raises:
-            OSError: it cannot listen there.
+            OSError: the server cannot listen there.
         """
         family, _, _, _, address = socket.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)[0]
         self._listener = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -108,13 +108,13 @@ class Server:
         self._accepting = asyncio.create_task(self._accept())
 
     async def wait_closed(self) -> None:
-        """Wait until it is closed."""
+        """Wait until the server is closed."""
         await self._closed.wait()
 
     async def close(self) -> None:
         """Close all connections and listen no more, whatever clients do. Handlers that still run are cancelled.
 
-        `asyncio.Server`, and a task that is cancelled while it accepts, leave open what they have just accepted. So a
+        `asyncio.Server`, and a task that is cancelled while it accepts, leave open what was just accepted. So a
         connection of our own ends the task. If there is no descriptor for it, clients' connections are closed before.
         """
         if self._closing.is_set():
@@ -123,7 +123,7 @@ class Server:
         self._closing.set()
         if not await self._end_accepting():
             await self._end_connections()
-            if not await self._end_accepting():  # then there is none to accept anything with, either
+            if not await self._end_accepting():  # no descriptor is left to accept anything with, either
                 self._accepting.cancel()
                 await asyncio.gather(self._accepting, return_exceptions=True)
         self._listener.close()
@@ -233,7 +233,7 @@ class Server:
 
 
 def _close(client: socket.socket, _: asyncio.Task[None]) -> None:
-    """Close the socket of a connection whose task was cancelled before it began; others have closed theirs."""
+    """Close the socket of a connection whose task was cancelled before it began; other tasks have closed theirs."""
     client.close()
 
 
@@ -269,7 +269,7 @@ def serve_each(session: Session, host: str = "127.0.0.1", port: int = 0, **setti
 
     Args:
         session: called with the `Client` of each connection; gives an async context manager whose value is the handler
-            of its requests. It ends when the connection is closed.
+            of its requests. The manager ends when the connection is closed.
         host: where it listens: the first address of a name.
         port: where it listens; 0 is a free port.
         **settings: see `ServerSettings`.

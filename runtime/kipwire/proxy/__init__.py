@@ -1,6 +1,6 @@
 """A proxy for Kafka's protocol, with typed filters.
 
-It keeps clients on itself, and decodes what a filter wants alone:
+The proxy keeps clients on itself, and decodes only what a filter wants:
 
     @on(DeleteTopicsRequest)
     def refuse(request: DeleteTopicsRequest, exchange: Exchange) -> ErrorCode:
@@ -10,8 +10,8 @@ It keeps clients on itself, and decodes what a filter wants alone:
 """
 
 # Each client has its own connection to a broker. A request without a filter passes as the bytes that came; else filters
-# get it in order, each the frame of the one before. `rewriting` changes addresses and versions in responses, whose
-# filters get in the opposite order. An error is a line in the log, and closes both sides of that connection.
+# get it in order, each with the frame of the filter before. `rewriting` changes addresses and versions in responses,
+# which filters get in the opposite order. An error is a line in the log, and closes both sides of that connection.
 
 from kipwire.connection import Request, Response
 from kipwire.proxy.filters import Connected, Disconnected, Exchange, Filter, FilterError, on

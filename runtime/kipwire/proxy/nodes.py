@@ -1,7 +1,7 @@
 """The listeners of a proxy: one for its clients to begin with, and one for each broker of the cluster.
 
-What opens them are numbers in responses, so there is a bound on them, all that one response opens are closed again if
-one cannot be had, and a listener that no client uses is closed when no response has named its broker for a while.
+Numbers in responses open listeners, so there is a bound on them, all listeners that a response opens are closed again
+if one cannot be had, and a listener that no client uses is closed when no response has named its broker for a while.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Nodes:
     port: int
     """Port of the first listener; 0 for free ones."""
     advertised: tuple[str | None, int | None]
-    """The host and port of the first listener as clients are told; None where they are its own."""
+    """The host and port of the first listener as clients are told; None where clients are told its own."""
     listen: Callable[[int | None, int], Awaitable[aio.Server]]
     """Opens a listener for a node at a port."""
     brokers: dict[int | None, Address] = field(init=False)
@@ -71,14 +71,14 @@ class Nodes:
         await asyncio.gather(*[one.close() for one in self._servers.values()])
 
     async def update(self, named: Mapping[int, Address], *, are_all: bool) -> None:
-        """Take in brokers that a response names, and listen for them: for all, or for none that is new.
+        """Take in the brokers that a response names, and listen for all of them, or for no new broker.
 
         Args:
-            named: their addresses, by node id.
+            named: addresses of brokers, by node id.
             are_all: True if the cluster has no others, so that listeners which nothing needs can be closed.
 
         Raises:
-            KipwireError: the proxy cannot listen for one, or for so many.
+            KipwireError: the proxy cannot listen for a broker, or for so many.
         """
         async with self._turn:
             new = [node for node in named if node not in self._servers]
@@ -89,12 +89,12 @@ class Nodes:
             opened: list[aio.Server] = []
             try:
                 for node in new:
-                    opened.append(await self._open(node))  # noqa: PERF401 - those before one that fails are closed
+                    opened.append(await self._open(node))  # noqa: PERF401 - listeners before one that fails are closed
             except BaseException:
                 await asyncio.gather(*[one.close() for one in opened])
                 raise
             self._servers |= zip(new, opened, strict=True)
-            self.brokers |= named.items()  # one may have another address than before
+            self.brokers |= named.items()  # a broker may have another address than before
             now = asyncio.get_running_loop().time()
             self._named |= dict.fromkeys(named, now)
             if are_all and len(self._servers) > len(named) + 1:

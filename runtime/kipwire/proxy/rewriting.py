@@ -1,4 +1,4 @@
-"""Changes that a proxy makes in responses: addresses of brokers, and the versions that it cannot look into."""
+"""Changes that a proxy makes in responses: addresses of brokers, and versions that the proxy cannot look into."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _brokers(node: Any, host: Any, port: Any) -> Iterator[tuple[int, str, int]]:
     if isinstance(host, list):
         for one in zip(node, host, port, strict=True):
             yield from _brokers(*one)
-    elif host is not None and port >= 0:  # else it is not in this version, or has -1, the port of no broker
+    elif host is not None and port >= 0:  # else the address is not in this version, or has -1, the port of no broker
         yield node, host, port
 
 

@@ -2,7 +2,7 @@
 
 Clients must never learn an address of a broker, or they would leave the proxy. So every broker that a response names
 gets a listener before the response goes on, and `rewriting` puts its address there. Clients of an earlier proxy, or of
-another one behind the same name, know such addresses already: so the proxy also asks for the brokers itself.
+another proxy behind the same name, know such addresses already: so the proxy also asks for the brokers itself.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ METADATA_MAX_AGE = 30.0
 SECONDS_TO_FIRST_RETRY = 0.5
 _SECONDS_TO_ANSWER = 10.0
 _SECONDS_TO_ASK_FIRST = 3.0
-"""Time that the proxy waits for the brokers when it opens; it goes on asking after it."""
+"""Time that the proxy waits for the brokers when it opens; after that time it goes on asking."""
 
 
 @dataclass(eq=False, repr=False)
@@ -52,14 +52,14 @@ class Proxy:
     to: str | Address | Iterable[str | Address]
     """Brokers of the cluster, of which one has to answer: as for `kipwire.aio.parse_addresses`."""
     filters: Iterable[Filter] = ()
-    """Made by `on`. Requests go through them in this order, responses in the opposite one."""
+    """Made by `on`. Requests go through the filters in this order, responses in the opposite order."""
     _: KW_ONLY
     listen: str | Address = ("127.0.0.1", 0)
     """Address at which clients connect first; `:9093` is at all addresses of the machine. The broker with id n is at
     this port + 1 + n. With port 0, and above the highest port, it is at a free one."""
     advertise: str | tuple[str, int | None] | None = None
     """The host that clients are sent to, or `HOST:PORT`; by default the host of `listen`, or, if it listens at all
-    addresses, the one that the client has come in at. A port stands for the one of `listen`, which it is mapped to:
+    addresses, the address that the client came in at. A port stands for the port of `listen`, which it is mapped to:
     clients find the broker with id n at the advertised port + 1 + n."""
     certificate: tls.SSLContext | None = None
     """A context with a certificate of the proxy, with which listeners speak TLS."""
@@ -75,7 +75,7 @@ class Proxy:
     """The proxy asks for the brokers, when it opens and so often, so that it listens for each before a client asks;
     `math.inf`: never."""
     observer: Callable[[Exchange, int | None, float], None] | None = None
-    """Called after each exchange, with it, the bytes of the response if there is one, and seconds."""
+    """Called after each exchange, with the exchange, the number of bytes of its response if any, and seconds."""
 
     def __post_init__(self) -> None:
         listen, to, advertised = self.listen, self.to, self.advertise
@@ -97,7 +97,7 @@ class Proxy:
         """Take other filters, for clients that connect from now on; clients that are connected keep theirs.
 
         Raises:
-            FilterError: one is of another package; the filters stay as they were.
+            FilterError: a filter is of another package; the filters stay as they were.
         """
         new = tuple(filters)
         for one in new:
@@ -110,7 +110,7 @@ class Proxy:
         return self._nodes.first.address
 
     async def wait_closed(self) -> None:
-        """Wait until it is closed."""
+        """Wait until the proxy is closed."""
         await self._nodes.first.wait_closed()
 
     async def __aenter__(self) -> Self:
@@ -145,7 +145,7 @@ class Proxy:
         )
 
     async def _ask_on(self, has_asked: asyncio.Event) -> None:
-        """Ask for the brokers now and then. A reason why that fails is one line of the log, however long it lasts."""
+        """Ask for the brokers now and then. A reason for failure is one line of the log, however long it lasts."""
         said, pause = "", SECONDS_TO_FIRST_RETRY
         while True:
             why = ""
@@ -163,7 +163,7 @@ class Proxy:
             await asyncio.sleep(pause)
 
     async def _ask(self) -> list[str]:
-        """Ask a broker for all, and listen for each; return the reasons why that is not possible for some."""
+        """Ask a broker for all brokers, and listen for each; return the reasons why the proxy cannot for some."""
         async with self._connected(None, min(self.timeout, _SECONDS_TO_ANSWER)) as upstream:
             metadata = await upstream.request(MetadataRequest(topics=[]))
         brokers = {one.node_id: (one.host, one.port) for one in metadata.brokers if one.port >= 0}
@@ -195,7 +195,7 @@ class Proxy:
                 break
         else:
             upstream = await aio.connect(last, timeout=timeout, **how)
-        if others:  # the next client begins with the one that answers
+        if others:  # the next client begins with the address that answers
             self._dead.discard(upstream.address)
             self._ways = tuple(dict.fromkeys((upstream.address, *self._ways)))
         try:
@@ -211,7 +211,7 @@ class Proxy:
     @asynccontextmanager
     async def _linked(self, node: int | None, client: Client) -> AsyncIterator[aio.Handler]:
         """Connect one client to a broker, until one side closes the connection or breaks the rules."""
-        versions: dict[int, range] | None = None if self.sasl else {}  # SASL asks for them; nothing else needs them
+        versions: dict[int, range] | None = None if self.sasl else {}  # SASL asks for versions; nothing else needs them
         filters, reason = tuple(self.filters), None
         notes: dict[str, Any] = {}
         try:
