@@ -376,5 +376,14 @@ def test_a_message_without_uuids_needs_little_of_the_standard_library() -> None:
     assert not modules & {"uuid", "enum", "re", *SLOW_TO_IMPORT}
 
 
+def test_frames_without_an_error_import_nothing_that_explains_errors() -> None:
+    modules = modules_after(
+        "import kafka_messages as k\nfrom kafka_messages.heartbeat_request.v4 import HeartbeatRequest as M\n"
+        "k.decode_request(k.encode_request(M(), 1))"
+    )
+    assert "kipwire.message.frames" in modules
+    assert "kipwire.message.frame_errors" not in modules
+
+
 def path() -> dict[str, str]:
     return {"PYTHONPATH": ":".join(entry for entry in sys.path if entry)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal, get_args, get_type_hints
 
 import pytest
 
@@ -64,6 +64,14 @@ def test_the_table_says_once_what_each_event_does_in_each_state(
     events = dict.fromkeys(row.event for row in rows)
     assert [(row.state, row.event) for row in rows] == [(state, event) for state in states for event in events]
     assert all({*row.outcomes} <= {*states, BROKEN, REFUSED} for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("connection", "states"), [(ClientConnection, CLIENT_STATES), (ServerConnection, SERVER_STATES)]
+)
+def test_the_type_of_a_state_is_the_states_of_the_table(connection: Any, states: dict[str, str]) -> None:
+    due = get_type_hints(connection.state.fget, localns={"Literal": Literal})["return"]
+    assert get_args(due) == tuple(states)
 
 
 # The client's side.
