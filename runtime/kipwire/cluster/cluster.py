@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=Message)
 
-EARLIEST, LATEST = ListOffsetsTimestamp.EARLIEST, ListOffsetsTimestamp.LATEST
-"""Times for `offsets`: the first offset of a partition, and the one after its last record."""
+EARLIEST = ListOffsetsTimestamp.EARLIEST
+"""Time for `offsets`: the first offset of a partition."""
+LATEST = ListOffsetsTimestamp.LATEST
+"""Time for `offsets`: the offset after the last record of a partition."""
 
 
 class Cluster:
