@@ -130,7 +130,7 @@ def _find_changes(
     messages, enums = _hashes(specs)
     present = present_files(package)
 
-    # A spec is done if the manifest has its hash and those of its files: after an edit of either it is rendered again.
+    # A spec is done if the manifest has its hash and the hashes of its files: an edit of either renders it again.
     done = {
         source: made
         for source, made in earlier.specs.items()
