@@ -44,7 +44,14 @@ functions of `kipwire.records`.
 # (prefixes.pxi, reading.pxi). Each has its own loop over the values, and skips unselected fields in its own way: one
 # walk that skips for columns and projections alike made projections 4 to 8 % slower.
 #
+# Groups. The files are one module, since compilers inline across them. They form five groups, in the order of the
+# includes below: objects, records, columns, projection, conversion. A group may use another one only if that one stands
+# before it, and only what its interface declares: objects.pxd, records.pxd. The others offer nothing to groups.
+# _kernel.pxd includes the interfaces, so Cython compares each declaration with the definition;
+# tests/kernel/test_kernel_source.py checks the names that a group uses, and that each one offered is used.
+#
 # Which file is which:
+#   _kernel.pxd, objects.pxd, records.pxd          the interfaces of groups
 #   capi.pxd, cursor.pxd, output.pxd, sizes.pxd    the parts of CPython that are used; memory by position; sizes
 #   plans.pxi, prefixes.pxi                        struct plans, and which classes are served; sizes and counts
 #   reading.pxi, writing.pxi, tag_writing.pxi      instances from bytes and to bytes; the tag section at the end
@@ -89,11 +96,10 @@ cimport cython
 from cpython.buffer cimport (
     PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
 )
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from capi cimport *
 from checksums cimport *
 from cursor cimport *
 from output cimport *
@@ -129,12 +135,11 @@ cdef PyObject* SMALL_INTS[2 * SMALL]
 for _i in range(2 * SMALL):
     SMALL_INTS[_i] = <PyObject*>small_ints[_i]
 
-# Output up to this size takes no memory but the result's.
 cdef enum:
-    STACK = 4096
     # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
     MIN_OBJECT_SIZE = 48
 
+# Objects: messages of the served classes from and to bytes, and the plans that all groups go by.
 include "prefixes.pxi"
 include "plans.pxi"
 include "computed.pxi"
@@ -143,18 +148,28 @@ include "computed_reading.pxi"
 include "writing.pxi"
 include "tag_writing.pxi"
 include "computed_writing.pxi"
-include "conversion.pxi"
+
+# Records: batches of magic 2 and the records in them.
 include "records.pxi"
 include "batches.pxi"
 include "batch_writing.pxi"
+
+# Columns: Arrow columns of messages and of records.
 include "columns.pxi"
 include "column_memory.pxi"
 include "column_reading.pxi"
 include "column_writing.pxi"
 include "record_columns.pxi"
+
+# Projection: chosen fields, read and replaced.
 include "projection.pxi"
 include "projection_reading.pxi"
 include "projection_writing.pxi"
+
+# Conversion: messages from one version to another.
+include "conversion.pxi"
+
+# Objects again, as Python calls them.
 
 # The methods that do what the kernel does not.
 cdef object python_decode, python_read, python_encode, python_encoded_size

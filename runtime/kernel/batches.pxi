@@ -69,7 +69,6 @@ cdef PyTypeObject* batch_type
 cdef Py_ssize_t batch_slots[BATCH_SLOTS]
 cdef tuple known_codecs, known_timestamp_types
 cdef object default_limits, compressed, rest_of_batches, records_of_source, section_of_source
-# By the name of a function here: the one that it replaces.
 cdef dict replaced = {}
 # An argument that is not given.
 cdef object NOT_GIVEN = object()

@@ -1,32 +1,5 @@
 # Plans compiled to C structs with the offsets of slots, once for each class.
 
-cdef enum Kind:
-    BOOL
-    INT8
-    INT16
-    UINT16
-    INT32
-    UINT32
-    INT64
-    FLOAT64
-    UUID
-    PACKED
-    UPACKED
-    STRING
-    BYTES
-    STRUCT
-    # What an item may be apart from one of these values.
-    NULLABLE_STRUCT
-    ARRAY
-    SECTION  # an array of structs whose prefix says how many bytes they take
-    # What only record formats have, described in computed.pxi: a value that may be absent, without a prefix, or bound
-    # to something else, and what no attribute holds.
-    BOUND
-    BITS
-    SIZE
-    CHECKSUM
-    CONSTANT
-
 # By the plan's word: the kind, the bits of a varint, and the fewest bytes that an element of an array takes.
 KINDS = {
     "bool": (BOOL, 0, 1),
@@ -70,50 +43,6 @@ cdef enum:
     # Structs in the default of a lazy struct that is written out once, to be compared with.
     MAX_DEFAULT_STRUCTS = 1000
 
-cdef struct Item:
-    Kind kind
-    # What one value is, or one element of an array.
-    Kind element
-    # What says how long one text or blob is, and what says how long an array is.
-    Prefix size
-    Prefix count
-    bint nullable
-    # Of an integer that is a varint: its bits; else 0.
-    int bits
-    Py_ssize_t slot
-    # Of kinds from BOUND on, else NULL.
-    Extras* extras
-    StructPlan* plan
-    # The fewest bytes of an element; of an integer of fixed width its bytes.
-    Py_ssize_t min_size
-    # Of an integer: its range.
-    int64_t low
-    int64_t high
-    # -1 for a positional item; what follows is used of tagged ones alone.
-    int64_t tag
-    bint lazy
-    PyObject* default
-    # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes, or it is too large.
-    PyObject* default_bytes
-
-cdef struct StructPlan:
-    PyTypeObject* type
-    Item* items
-    Py_ssize_t item_count
-    Item* tagged
-    Py_ssize_t tagged_count
-    int64_t* declared
-    Py_ssize_t declared_count
-    bint flexible
-    # Whether it and all structs in it have plain values alone, and nothing of computed.pxi.
-    bint is_plain
-    Py_ssize_t unknown_slot
-    # How many places are remembered while one is read or written; 0 where no item is computed.
-    int mark_count
-    # All slots that hold values; only without a GIL.
-    Py_ssize_t* slots
-    Py_ssize_t slot_count
-
 class NotServed(Exception):
     """A class that the kernel leaves to its generated code."""
 
@@ -121,15 +50,6 @@ class NotServed(Exception):
 @cython.no_gc_clear  # struct plans point into the arena
 cdef class Codec:
     """The compiled form of one class, kept in the class. Without a struct plan the class is not served."""
-
-    cdef object cls
-    # What it was compiled from; None in the codecs of structs within others.
-    cdef object plan
-    cdef StructPlan* compiled
-    # The struct plan's memory, and references to all objects that it points to: they live as long as the codec.
-    cdef list arena
-    # Conversions of its messages, by the class that they are converted to; see conversion.pxi.
-    cdef dict conversions
 
     def __cinit__(self, cls):
         self.cls = cls

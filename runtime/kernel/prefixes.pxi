@@ -1,14 +1,5 @@
 # Prefixes of texts, blobs and arrays, which say how many bytes or elements follow.
 
-cdef enum Prefix:
-    NO_PREFIX  # the type says it
-    INT16_PREFIX
-    INT32_PREFIX
-    VARINT_PREFIX
-    UVARINT_PREFIX
-    UVARINT_PLUS_ONE_PREFIX
-    REST_PREFIX  # all up to the cursor's end
-
 PREFIXES = {
     "": NO_PREFIX,
     "int16": INT16_PREFIX,

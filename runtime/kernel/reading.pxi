@@ -215,27 +215,6 @@ cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) no
 
 # Tag sections (KIP-482): objects, columns and projections go over them by `next_tag`.
 
-cdef enum NextTag:
-    TAG_KNOWN  # a field of the class: its value follows
-    TAG_LEFT_OUT  # a field of the class that is at its default
-    TAG_UNKNOWN  # another field, whose bytes have been taken
-    TAGS_END
-    TAGS_BROKEN
-
-cdef struct Tags:
-    # Fields that follow the current one, and whether the current one was not given yet.
-    uint64_t count
-    bint is_pending
-    # The current field: where it begins, its tag, its size, and where its value begins.
-    const uint8_t* field
-    int64_t tag
-    uint64_t size
-    const uint8_t* value
-    # Of the fields of the class: the number of the current one, and of the first that was not given yet.
-    Py_ssize_t known
-    Py_ssize_t next_known
-
-
 cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
     """Begin with the first of a number of fields, which has been taken."""
     tags.count = count

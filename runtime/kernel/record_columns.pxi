@@ -9,8 +9,6 @@ cdef enum:
     VALUE_COLUMN
     HEADERS_COLUMN
     RECORD_COLUMNS
-    # A record has a length, attributes, two deltas, two sizes and a count, of one byte each at least.
-    MIN_RECORD_SIZE = 7
 
 # What a batch says of its records.
 cdef struct BatchHeader:

@@ -98,13 +98,6 @@ cdef bint write_unknown_field(const Unknown* field, Output* out) noexcept:
     )
 
 
-# A known field that is being written: where its tag and its size are, and how much was written before its value.
-cdef struct TaggedField:
-    Py_ssize_t start
-    Py_ssize_t size_at
-    Py_ssize_t before
-
-
 cdef inline bint begin_tagged(const Item* item, TaggedField* field, Output* out) noexcept:
     """Write the tag of a field, and leave a byte for its size."""
     field.start = out.at - out.start
