@@ -169,6 +169,28 @@ include "projection_writing.pxi"
 # Conversion: messages from one version to another.
 include "conversion.pxi"
 
+# What code relies on, beside three such lines of columns: the compiler refuses what does not hold.
+# tests/kernel/test_kernel_names.py compares enums with lists of Python.
+#
+# Kinds from BOOL to UUID have a fixed width. PACKED and UPACKED follow, what is left where all others have a branch of
+# their own. The last five have extras. SECTION is the one before them, so that projections refuse all from there on.
+static_assert(BOOL == 0)
+static_assert(FLOAT64 + 1 == UUID)
+static_assert(UUID + 1 == PACKED)
+static_assert(PACKED + 1 == UPACKED)
+static_assert(UPACKED + 1 == STRING)
+static_assert(SECTION + 1 == BOUND)
+static_assert(CONSTANT == BOUND + 4)
+# An item without a prefix is one whose memory is zeroed.
+static_assert(NO_PREFIX == 0)
+# Room for one value in the output, and for a default in a column: a UUID, or the longest varint.
+static_assert(MAX_SCALAR_SIZE >= 16)
+static_assert(MAX_SCALAR_SIZE >= MAX_VARINT_SIZE)
+# C types: numbers of 64 bits go through these, and addresses through numbers of Python.
+static_assert(sizeof(double) == 8)
+static_assert(sizeof(long long) == 8)
+static_assert(sizeof(size_t) == sizeof(void*))
+
 # Objects again, as Python calls them.
 
 # The methods that do what the kernel does not.

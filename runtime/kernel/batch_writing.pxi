@@ -72,13 +72,13 @@ cdef list copy_records(list records):
     for i in range(len(own)):
         if type_of(PyList_GET_ITEM(<PyObject*>own, i)) != record_slots.type:
             continue
-        held = snapshot(PyList_GET_ITEM(<PyObject*>own, i), record_slots.type, record_slots.slots, 5)
+        held = snapshot(PyList_GET_ITEM(<PyObject*>own, i), record_slots.type, record_slots.slots, RECORD_SLOTS)
         copied = NULL if held == NULL else new_instance(record_slots.type, 0)
         if copied != NULL:
             for slot in record_slots.slots:
                 slot_of(copied, slot)[0] = slot_of(held, slot)[0]
                 xincref(slot_of(held, slot)[0])
-        release_snapshot(held, record_slots.slots, 5)
+        release_snapshot(held, record_slots.slots, RECORD_SLOTS)
         own[i] = steal(copied)
     return own
 

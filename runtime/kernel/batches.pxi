@@ -38,7 +38,7 @@ cdef enum:
     BATCH_BASE_OFFSET
     BATCH_BASE_SEQUENCE
     BATCH_BASE_TIMESTAMP
-    BATCH_CODEC
+    BATCH_COMPRESSION
     BATCH_CRC
     BATCH_DECODE
     BATCH_DELETE_HORIZON
@@ -47,12 +47,12 @@ cdef enum:
     BATCH_LAST_OFFSET
     BATCH_MAGIC
     BATCH_MAX_TIMESTAMP
-    BATCH_LEADER_EPOCH
+    BATCH_PARTITION_LEADER_EPOCH
     BATCH_POSITION
     BATCH_PRODUCER_EPOCH
     BATCH_PRODUCER_ID
     BATCH_RECORDS
-    BATCH_COUNT
+    BATCH_RECORDS_COUNT
     BATCH_SECTION
     BATCH_SIZE
     BATCH_SOURCE
@@ -230,13 +230,13 @@ cdef PyObject* new_batch(
     values[BATCH_PRODUCER_ID] = new_int(<int64_t>big_endian_64(p + PRODUCER_ID_AT))
     values[BATCH_PRODUCER_EPOCH] = new_int(<int16_t>big_endian_16(p + PRODUCER_EPOCH_AT))
     values[BATCH_BASE_SEQUENCE] = new_int(<int32_t>big_endian_32(p + BASE_SEQUENCE_AT))
-    values[BATCH_COUNT] = new_int(<int32_t>big_endian_32(p + RECORDS_COUNT_AT))
-    values[BATCH_LEADER_EPOCH] = new_int(<int32_t>big_endian_32(p + LEADER_EPOCH_AT))
+    values[BATCH_RECORDS_COUNT] = new_int(<int32_t>big_endian_32(p + RECORDS_COUNT_AT))
+    values[BATCH_PARTITION_LEADER_EPOCH] = new_int(<int32_t>big_endian_32(p + LEADER_EPOCH_AT))
     values[BATCH_CRC] = new_int(crc)
     values[BATCH_MAGIC] = new_int(2)
     values[BATCH_POSITION] = new_ref(PyTuple_GET_ITEM(location, LOCATION_START))
     values[BATCH_SIZE] = new_int(size)
-    values[BATCH_CODEC] = new_ref(PyTuple_GET_ITEM(<PyObject*>known_codecs, attributes & CODEC))
+    values[BATCH_COMPRESSION] = new_ref(PyTuple_GET_ITEM(<PyObject*>known_codecs, attributes & CODEC))
     values[BATCH_TIMESTAMP_TYPE] = new_ref(
         PyTuple_GET_ITEM(<PyObject*>known_timestamp_types, (attributes & LOG_APPEND_TIME) != 0)
     )

@@ -67,6 +67,9 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    /* Have the compiler refuse a constant condition that does not hold. */
+    #define KIP_STATIC_ASSERT(condition) ((void)sizeof(struct { unsigned holds : (condition) ? 1 : -1; }))
+
     #include <structmember.h>  /* PyMemberDef, before Python 3.12 */
 
     /* The slot of an object at the offset of a member descriptor. */
@@ -353,6 +356,7 @@ cdef extern from *:
     }
     #endif
     """
+    void static_assert "KIP_STATIC_ASSERT"(bint condition)
     PyObject** slot_of "KIP_SLOT"(PyObject* item, Py_ssize_t offset)
     Py_ssize_t slot_offset "kip_slot_offset"(PyObject* cls, PyObject* name, PyObject* descriptor)
     bint is_plain "kip_is_plain"(PyTypeObject* type)

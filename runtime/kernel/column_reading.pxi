@@ -280,6 +280,9 @@ cdef enum:
     ALL_GOOD = -1
     BAD_OFFSETS = -2
 
+static_assert(ALL_GOOD < 0)  # as the number of a message is not
+static_assert(BAD_OFFSETS < 0)
+
 
 cdef Py_ssize_t fill_rows(
     Column* root, const uint8_t* validity, const void* offsets, bint large, const Py_buffer* content,

@@ -6,6 +6,8 @@ cdef enum Status:
     OUT_OF_MEMORY
     CAPACITY_ERROR
 
+static_assert(STATUS_OK == 0)  # of a call whose memory is zeroed
+
 # How a value of fixed width gets from the wire into its column.
 cdef enum Store:
     STORE_32
@@ -74,7 +76,7 @@ cdef struct Column:
     Py_ssize_t part_count
     # What a tagged field is when it is left out.
     bint null_by_default
-    uint8_t default_value[16]
+    uint8_t default_value[MAX_SCALAR_SIZE]
     const char* default_content
     Py_ssize_t default_size
 

@@ -67,6 +67,7 @@ cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
 # `at`. Each of these takes that address and gives it after what it wrote, or NULL.
 
 cdef enum:
+    MAX_VARINT_SIZE = 10
     MAX_SCALAR_SIZE = 16  # bytes that one number, one marker or one length takes at most
 
 
@@ -137,7 +138,7 @@ cdef inline uint64_t zigzag(int64_t value) noexcept nogil:
 
 
 cdef inline bint put_varint(Output* out, uint64_t value) noexcept:
-    cdef uint8_t* p = put(out, 10)
+    cdef uint8_t* p = put(out, MAX_VARINT_SIZE)
     if p == NULL:
         return False
     out.at = store_varint(p, value)

@@ -7,6 +7,7 @@
 # The offset of a record that is not in a partition yet, as `kipwire.records.model.NO_OFFSET`.
 cdef enum:
     NO_OFFSET = -1
+    RECORD_SLOTS = 5
 
 cdef struct RecordSlots:
     PyTypeObject* type
@@ -16,7 +17,7 @@ cdef struct RecordSlots:
     Py_ssize_t value
     Py_ssize_t headers
     # All of them.
-    Py_ssize_t slots[5]
+    Py_ssize_t slots[RECORD_SLOTS]
 
 cdef RecordSlots record_slots
 # The class of keys of headers whose bytes are not UTF-8, and its slot.
@@ -286,9 +287,9 @@ cdef inline bint write_record(PyObject* item, int64_t base_offset, int64_t base_
     cdef bint done
     if type_of(item) != record_slots.type:
         return False
-    held = snapshot(item, record_slots.type, record_slots.slots, 5)
+    held = snapshot(item, record_slots.type, record_slots.slots, RECORD_SLOTS)
     done = held != NULL and write_record_snapshot(held, base_offset, base_timestamp, out)
-    release_snapshot(held, record_slots.slots, 5)
+    release_snapshot(held, record_slots.slots, RECORD_SLOTS)
     return done
 
 
