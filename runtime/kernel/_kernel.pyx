@@ -199,7 +199,7 @@ cdef object python_decode, python_read, python_encode, python_encoded_size
 
 def fall_back_on(decode, read, encode, encoded_size):
     """Set the functions that are called where the kernel fails, with the same arguments."""
-    global python_decode, python_read, python_encode, python_encoded_size
+    global python_decode, python_read, python_encode, python_encoded_size  # set at import alone
     python_decode, python_read = decode, read
     python_encode, python_encoded_size = encode, encoded_size
 
@@ -238,16 +238,16 @@ cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cur
     """Read the message that starts at a position; it is hidden from Python until it is complete."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message
-    open_bytes(data, at, cursor)
+    open_bytes(<PyObject*>data, at, cursor)
     message = read_struct(plan, cursor)
     resume_collector(was_collecting)
     return message
 
 
-cdef inline void open_bytes(data, int64_t at, Cursor* cursor) noexcept:
+cdef inline void open_bytes(PyObject* data, int64_t at, Cursor* cursor) noexcept:
     """Move to a position in bytes, as at the start of a message."""
-    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-    open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(data)
+    open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(data))
 
 
 cdef void discard_message(PyObject* message) noexcept:

@@ -69,7 +69,7 @@ cdef PyTypeObject* batch_type
 cdef Py_ssize_t batch_slots[BATCH_SLOTS]
 cdef tuple known_codecs, known_timestamp_types
 cdef object default_limits, compressed, rest_of_batches, records_of_source, section_of_source
-cdef dict replaced = {}
+cdef dict replaced = {}  # set at import alone
 # An argument that is not given.
 cdef object NOT_GIVEN = object()
 
@@ -327,7 +327,7 @@ cdef PyObject* plain_records(PyObject* source) noexcept:
     head = <const uint8_t*>PyBytes_AS_STRING(data)
     if head[ATTRIBUTES_AT + 1] & CODEC or type_of(limits) != type_of(<PyObject*>default_limits):
         return NULL
-    open_bytes(<object>data, RECORDS_AT, &cursor)
+    open_bytes(data, RECORDS_AT, &cursor)
     if not as_number(PyTuple_GET_ITEM(limits, LIMIT_OF_ITEMS), &most) or (left(&cursor) + 1) // 2 > most:
         return NULL
     return records_after(head, &cursor)
@@ -344,7 +344,7 @@ def records_of_section(bytes data, bytes section):
     init_record()
     if len(data) < RECORDS_AT:
         return None
-    open_bytes(section, 0, &cursor)
+    open_bytes(<PyObject*>section, 0, &cursor)
     records = records_after(<const uint8_t*>PyBytes_AS_STRING(<PyObject*>data), &cursor)
     if records == NULL:
         PyErr_Clear()

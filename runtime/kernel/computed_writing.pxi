@@ -191,7 +191,7 @@ cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements, Py_ssi
         element = snapshot(element, item.plan.type, item.plan.slots, item.plan.slot_count)
         if element == NULL:
             return False
-        elements[i].element = element
+        elements[i].element = element  # released by write_set
         gathered[0] += 1
         key = slot_of(element, item.extras.sorted_slot)[0]
         if not is_key(key, elements[0].key if i else NULL):

@@ -144,7 +144,7 @@ cdef struct Tags:
     Py_ssize_t known
     Py_ssize_t next_known
 
-cdef void open_bytes(data, int64_t at, Cursor* cursor) noexcept
+cdef void open_bytes(PyObject* data, int64_t at, Cursor* cursor) noexcept
 cdef PyObject* read_value(Kind kind, const Item* item, bint nullable, Cursor* cursor) noexcept
 cdef PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept
 cdef bint take_packed(const Item* item, Cursor* cursor, int64_t* number) noexcept nogil

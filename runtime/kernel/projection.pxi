@@ -121,7 +121,7 @@ cdef class Projector:
         values = list(values)
         if len(values) != self.column_count:
             return None
-        open_bytes(data, at, &cursor)
+        open_bytes(<PyObject*>data, at, &cursor)
         open_output(&out, stack, STACK, False)
         done = left(&cursor) <= STACK or grow(&out, PyBytes_GET_SIZE(<PyObject*>data))  # about as much as it will be
         done = done and put_bytes(&out, PyBytes_AS_STRING(<PyObject*>data), at)

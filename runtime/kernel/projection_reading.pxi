@@ -13,7 +13,7 @@ cdef object project(Projector self, data, int64_t at, Cursor* cursor):
     for i in range(self.column_count):
         buffers[i].start = buffers[i].next = &columns[i]
     context.buffers, context.out = buffers, NULL
-    open_bytes(data, at, cursor)
+    open_bytes(<PyObject*>data, at, cursor)
     if run_struct(self.root, cursor, &context):
         values = PyTuple_New(self.column_count)
     if values != NULL:

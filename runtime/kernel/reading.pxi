@@ -121,9 +121,9 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
     if elements == NULL:
         return NULL
     if item.element == INT32:
-        return read_integers(4, elements, length, cursor)
+        return read_integers(4, elements, length, cursor)  # released by read_integers
     elif item.element == INT64:
-        return read_integers(8, elements, length, cursor)
+        return read_integers(8, elements, length, cursor)  # released by read_integers
     for i in range(length):
         elements[i] = read_value(item.element, item, False, cursor)
         if elements[i] == NULL:

@@ -133,7 +133,7 @@ cdef class RecordTable:
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
         batch.append_time = 0 if append_time is None else append_time  # may run code, which may call this
-        open_bytes(section, 0, &cursor)
+        open_bytes(<PyObject*>section, 0, &cursor)
         self.claim()
         before, done = self.rows.count, self.call.done
         with nogil:

@@ -58,7 +58,7 @@ def read_records(bytes data, base_offset, base_timestamp):
         return None
     if not as_number(<PyObject*>base_timestamp, &first_timestamp):
         return None
-    open_bytes(data, 0, &cursor)
+    open_bytes(<PyObject*>data, 0, &cursor)
     records = []
     was_collecting = pause_collector()
     while left(&cursor):
@@ -97,7 +97,7 @@ cdef PyObject* read_counted(
     else:
         found = list_of(records, count) if left(cursor) == 0 else discard_elements(records, count)
     resume_collector(was_collecting)
-    return found
+    return found  # released by discard_elements or list_of
 
 
 def has_more_items(bytes data, int64_t most):
@@ -107,7 +107,7 @@ def has_more_items(bytes data, int64_t most):
     cdef const uint8_t* skipped
     cdef int64_t length, number, size, count = 0
     cdef int i
-    open_bytes(data, 0, &cursor)
+    open_bytes(<PyObject*>data, 0, &cursor)
     end = cursor.end
     while cursor.at < end:
         cursor.end = end

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -22,60 +22,105 @@ from tests.support.subjects.kernel_source import (
     without_comments,
 )
 
-# Memory.
+# Single lines.
 
 
-def memory_is_read_and_written_by_position_in_two_files(sources: Sources) -> Iterator[str]:
-    """cursor.pxd and output.pxd know where memory ends."""
-    for function in functions(sources):
-        if function.file in ("cursor.pxd", "output.pxd"):
-            continue
-        for line, text in function.body:
-            if re.search(r"\b(?:cursor|outer|out)\.at(?:\[| [+-]=)", text):
-                yield function.at(line, "memory is reached by `take`, `put` or `reserve`, which look where it ends")
+class Line(NamedTuple):
+    """A rule that a single line of a function can break; calling it yields the faults."""
+
+    name: str
+    pattern: str
+    advice: str
+    binds: Callable[[Function], bool] = lambda function: True
+    """True for a function that the rule is for."""
+
+    def __call__(self, sources: Sources) -> Iterator[str]:
+        for function in filter(self.binds, functions(sources)):
+            yield from (function.at(at, self.advice) for at, text in function.body if re.search(self.pattern, text))
 
 
-def sizes_of_memory_are_computed_by_is_size(sources: Sources) -> Iterator[str]:
-    """Products and sums may wrap."""
-    for function in functions(sources):
-        for line, text in function.body:
-            for size in re.findall(r"\b(?:(?:\w*[mM]alloc|realloc)\(|PyBytes_FromStringAndSize\(NULL,)(.*)", text):
-                if re.search(r"[\w)] (?:[*+]|<<) \w", size):
-                    yield function.at(line, "a size is the result of `is_size`, which detects overflow")
+MEMORY = Line(
+    "only_two_files_reach_memory_by_position",
+    r"\b(?:cursor|outer|out)\.at(?:\[| [+-]=)",
+    "memory is reached by `take`, `put` or `reserve`, which look where it ends",
+    lambda function: function.file not in ("cursor.pxd", "output.pxd"),
+)
+SIZES = Line(
+    "sizes_of_memory_are_computed_by_is_size",
+    r"\b(?:(?:\w*[mM]alloc|realloc)\(|PyBytes_FromStringAndSize\(NULL,).*[\w)] (?:[*+]|<<) \w",
+    "a size is the result of `is_size`, which detects overflow",
+)
+NO_PYTHON_CODE = Line(  # errors there would be printed and lost, and Python code would see unfinished objects
+    "functions_without_errors_run_no_python_code",
+    r"\b(?:raise|try|import|assert|yield)\b|<object>|\bf\"|\bsteal\(",
+    "give NULL or False and leave the work to Python, which says what is wrong",
+    lambda function: "noexcept" in function.header,
+)
+COPIED_DICTS = Line(  # rule 9 for threads: others add to them
+    "dicts_of_classes_are_copied_before_code_goes_over_them",
+    r"\bfor .* in (?:vars\([^)]*\)|\w+\.__dict__)(?:\.(?:items|values|keys)\(\))?(?::| if\b|$)",
+    "go over a copy: `vars(cls).copy().items()`",
+)
+
+# Exceptions are comments in the kernel, where the code is: `released by` with the function that does so, for what is
+# handed over, and `set at import alone` for globals that no other thread can have met.
 
 
-PAIRS = {
-    "snapshot": r"\brelease_snapshot\({}\b|\belements\[i\]\.element = {}\b",  # write_set releases it
-    "load_slot": r"\brelease\({}\)",
-    "lookup": r"\brelease\({}\)",
-    "alloc_items": r"\bPyMem_Free\({}\)|\b(?:discard_elements|list_of|read_integers)\((?:\w+, )?{}\b|\.next = {}\b",
-    "PyMem_Malloc": r"\bPyMem_Free\({}\)",
-    "pause_collector": r"\bresume_collector\({}\)",
+def comment_at(sources: Sources, file: str, line: int) -> str:
+    return sources[file].split("\n")[line - 1].partition("  # ")[2]
+
+
+RELEASED_BY = {
+    "snapshot": "release_snapshot",
+    "load_slot": "release",
+    "lookup": "release",
+    "alloc_items": "PyMem_Free|discard_elements|list_of",  # the latter two take it over
+    "PyMem_Malloc": "PyMem_Free",
+    "pause_collector": "resume_collector",
 }
-"""Patterns of code that gives up the result of a call, by the called function; `{}` is the variable with the result."""
+"""The functions that give up the result of a call, by the called function."""
 
 
 def what_is_acquired_is_given_up_on_every_path(sources: Sources) -> Iterator[str]:
     """Snapshots, references of slots, memory and the pause of the collector end before a function does."""
+    texts = {function.name: function.text for function in functions(sources)}
     for function in functions(sources):
         for index, (line, text) in enumerate(function.body):
             acquired = re.match(
                 r" *(?:cdef )?(?:[\w ]+\*+ ?|bint )?(\w+) = (?:NULL if .* else )?(?:<\w+\*+>)?(\w+)\(", text
             )
-            if not acquired or acquired[2] not in PAIRS:
+            if not acquired or acquired[2] not in RELEASED_BY:
                 continue
-            name, end = acquired[1], re.compile(PAIRS[acquired[2]].format(*[re.escape(acquired[1])] * 3))
-            leaves = [at for at in range(index + 1, len(function.body)) if leaves_at(function, at)]
-            if not any(end.search(one) for _, one in function.body[index + 1 :]):
+            name, releases = acquired[1], rf"\b(?:{RELEASED_BY[acquired[2]]})\("
+            ends = {
+                at
+                for at, one in function.body[index + 1 :]
+                if re.search(rf"{releases}{name}\b", one)
+                or (
+                    (by := re.match(r"released by (\w+)", comment_at(sources, function.file, at)))
+                    and re.search(releases, texts[by[1]])
+                )
+            }
+            if not ends:
                 yield function.at(line, f"nothing gives up `{name}` of `{acquired[2]}`")
-            for at in leaves:
+            for at in range(index + 1, len(function.body)):
                 number, leave = function.body[at]
-                path = [leave, *lines_before(function, at)]
-                if text not in path:
+                path = [(number, leave), *lines_before(function, at)]
+                if not leaves_at(function, at) or (line, text) not in path:
                     continue
                 empty = re.compile(rf"\b{name} == NULL|\bnot {name}\b|\b{name} != NULL\b.*:$")
-                if not any(end.search(one) or empty.search(one) for one in path[: max(at - index, 1)]):
+                around = [leave, *(one for _, one in heads(path))]
+                if not any(one in ends for one, _ in path[: at - index]) and not any(map(empty.search, around)):
                     yield function.at(number, f"it leaves without giving up `{name}` of `{acquired[2]}`")
+
+
+def heads(path: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the lines before the first one of a path that it is within, such as the `if` that it depends on."""
+    limit = indent(path[0][1])
+    for line, text in path[1:]:
+        if indent(text) < limit:
+            yield line, text
+            limit = indent(text)
 
 
 def leaves_at(function: Function, index: int) -> bool:
@@ -106,18 +151,6 @@ def functions_that_return_c_values_say_how_they_fail(sources: Sources) -> Iterat
             and not re.search(r"\bnoexcept\b|\bexcept\b", function.header)
         ):
             yield function.at(function.line, "declare `noexcept`, or with `except` the value that says that it failed")
-
-
-def functions_without_errors_run_no_python_code(sources: Sources) -> Iterator[str]:
-    """Errors in `noexcept` functions are printed and lost, and Python code there could see unfinished objects."""
-    for function in functions(sources):
-        if "noexcept" not in function.header:
-            continue
-        for line, text in function.body:
-            if re.search(
-                r"\b(?:raise|try|import|assert|yield)\b|<object>(?!\w+, \w+, &cursor\))|\bf\"|\bsteal\(", text
-            ):
-                yield function.at(line, "give NULL or False and leave the work to Python, which says what is wrong")
 
 
 # Threads: the head of _kernel.pyx has the numbers of these rules.
@@ -154,17 +187,14 @@ def locked(function: Function) -> Iterator[tuple[int, str]]:
             limit = indent(text)
 
 
-SET_AT_IMPORT = {"fall_back_on"}
-"""Functions that set globals before other threads can reach the kernel; later only tests call them."""
-
-
 def globals_are_set_under_the_lock_and_their_pointer_last(sources: Sources) -> Iterator[str]:
     """Rule 6: a thread that sees the pointer sees everything that belongs to it."""
     for function in functions(sources):
         names = {
             name for one in re.findall(r"^ *global (.*)$", function.text, re.MULTILINE) for name in one.split(", ")
         }
-        if not names or function.name in SET_AT_IMPORT:
+        stated = next((line for line, text in function.body if text.lstrip().startswith("global ")), 0)
+        if not names or comment_at(sources, function.file, stated) == "set at import alone":
             continue
         under = list(locked(function))
         for line, text in function.body:
@@ -176,9 +206,6 @@ def globals_are_set_under_the_lock_and_their_pointer_last(sources: Sources) -> I
             yield function.at(function.line, "one pointer says that all is set: `store_release` it once, as the last")
 
 
-ALLOWED_GLOBALS = {"replaced": "set at import alone"}
-
-
 def no_caches_are_globals(sources: Sources) -> Iterator[str]:
     """Rule 6: no caches, free lists and scratch buffers."""
     for file, text in sources.items():
@@ -186,7 +213,7 @@ def no_caches_are_globals(sources: Sources) -> Iterator[str]:
             found = re.match(
                 r"cdef (?:dict|list|set|bytearray|object) (\w+) = (?:\{|\[|dict\(|list\(|set\(|bytearray\()", line
             )
-            if found and found[1] not in ALLOWED_GLOBALS:
+            if found and comment_at(sources, file, number) != "set at import alone":
                 yield f"{file}:{number}: `{found[1]}` is shared by all threads: keep it in an object of one call"
 
 
@@ -250,16 +277,6 @@ def borrowed_values_are_not_used_after_something_is_freed(sources: Sources) -> I
                 freed = freed or (bool(re.search(r"\bx?decref\((?!held\b)", later)) and indent(later) <= indent(text))
 
 
-def dicts_of_classes_are_copied_before_code_goes_over_them(sources: Sources) -> Iterator[str]:
-    """Rule 9: other threads add to them."""
-    for function in functions(sources):
-        for line, text in function.body:
-            if re.search(
-                r"\bfor .* in (?:vars\([^)]*\)|\w+\.__dict__)(?:\.(?:items|values|keys)\(\))?(?::| if\b|$)", text
-            ):
-                yield function.at(line, "go over a copy: `vars(cls).copy().items()`")
-
-
 # Order.
 
 
@@ -281,12 +298,12 @@ def every_file_is_part_of_the_kernel_and_on_its_map(sources: Sources) -> Iterato
 Check: TypeAlias = Callable[[Sources], Iterator[str]]
 
 SEEDS: dict[Check, str] = {
-    memory_is_read_and_written_by_position_in_two_files: """
+    MEMORY: """
 cdef bint skip(Cursor* cursor) noexcept nogil:
     cursor.at += 4
     return True
 """,
-    sizes_of_memory_are_computed_by_is_size: """
+    SIZES: """
 cdef void* many(Py_ssize_t count) noexcept nogil:
     return malloc(count * sizeof(Item))
 """,
@@ -307,7 +324,7 @@ cdef int set_default(Item* item, planned, list arena) except -1:
 cdef inline Py_ssize_t double_of(Py_ssize_t size):
     return 2 * size
 """,
-    functions_without_errors_run_no_python_code: """
+    NO_PYTHON_CODE: """
 cdef bint check(Py_ssize_t size) noexcept:
     if size < 0:
         raise ValueError
@@ -353,7 +370,7 @@ cdef PyObject* swap(PyObject* items, PyObject* old) noexcept:
     decref(old)
     return new_ref(item)
 """,
-    dicts_of_classes_are_copied_before_code_goes_over_them: """
+    COPIED_DICTS: """
 cdef set names_of(cls):
     return {name for name, value in vars(cls).items() if value is not None}
 """,
@@ -362,12 +379,12 @@ cdef set names_of(cls):
 """Each check with a text that it refuses."""
 
 
-@pytest.mark.parametrize("check", SEEDS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", SEEDS, ids=lambda check: getattr(check, "name", None) or check.__name__)
 def test_the_kernel_keeps_the_rule(check: Check) -> None:
     assert not list(check(FILES))
 
 
-@pytest.mark.parametrize("check", SEEDS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", SEEDS, ids=lambda check: getattr(check, "name", None) or check.__name__)
 def test_a_violation_of_the_rule_is_found(check: Check) -> None:
     others = {name: text for name, text in FILES.items() if name == "_kernel.pyx"}
     found = list(check({**others, "seed.pxi": SEEDS[check]}))

@@ -70,10 +70,10 @@ def indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def lines_before(function: Function, index: int) -> Iterator[str]:
+def lines_before(function: Function, index: int) -> Iterator[tuple[int, str]]:
     """Yield the lines that have run whenever this one runs, the last first: of other branches, only their heads."""
     limit = indent(function.body[index][1])
-    for _, line in reversed(function.body[:index]):
-        if indent(line) <= limit:
-            yield line
-            limit = indent(line)
+    for line, text in reversed(function.body[:index]):
+        if indent(text) <= limit:
+            yield line, text
+            limit = indent(text)
