@@ -9,38 +9,39 @@ functions of `kipwire.records`.
 # Theory.
 #
 # From a plan to a struct plan. `kipwire.description.plan` says of a class everything that its bytes depend on. At the
-# first use of the class the kernel compiles that to a StructPlan: an array of Items in the order of the bytes, each
-# with its kind, its prefix and the offset of the slot where instances keep the value. A Codec owns it, and the class
-# has the codec in `_codec`. A plan with a word that the kernel does not know has no struct plan (NotServed), and the
-# class is left to its generated code; tests/kernel/test_served_classes.py lists these.
+# first use of the class the kernel compiles this plan to a StructPlan: an array of Items in the order of the bytes,
+# each with its kind, its prefix and the offset of the slot where instances keep the value. A Codec owns the struct
+# plan, and the class has the codec in `_codec`. A plan with a word that the kernel does not know has no struct plan
+# (NotServed), and the class is left to its generated code; tests/kernel/test_served_classes.py lists these.
 #
 # The good path alone. The kernel reads strictly valid bytes, and writes values of exactly the types of their fields.
 # On anything else a function gives NULL or False, without a reason and without an exception: its caller frees what it
-# has, clears what CPython may have set, and the Python method does all of it again. That one raises the error with
-# its location, or accepts the value, such as a tuple for a list. So there is one text for each error, and no branch
-# here for any.
+# has, clears an error that CPython may have set, and the Python method starts from the beginning. The method raises
+# the error with its location, or accepts the value, such as a tuple for a list. So there is one text for each error,
+# and no branch here for any error.
 #
 # Memory. Bytes are read through `take` (cursor.pxd) and written through `put` or `reserve` and `commit` (output.pxd),
-# the places that know where memory ends; sizes are computed by `is_size` (sizes.pxd). What lives as long as a codec,
-# a projector or a tree of columns lies in its arena: a list of blocks, and of the objects that C structs in them
-# point to. Numbers of elements are bounded by the bytes that are left before memory for them is allocated.
+# the places that know where memory ends; sizes are computed by `is_size` (sizes.pxd). A codec, a projector or a tree
+# of columns has an arena for all that lives as long as it does: a list of blocks, and of the objects that C structs
+# in the blocks point to. Numbers of elements are bounded by the bytes that are left before memory for them is
+# allocated.
 #
 # References. `PyObject*` are counted by hand. A function that reads gives a new reference, which its caller puts into
-# a slot or a list, both of which steal it, or drops. A function that writes borrows: arguments, snapshots and arenas
-# keep what it looks at. No Python code runs between a borrowed reference and its last use, since no function here
-# calls any: comparisons are of exact ints, texts and bytes.
+# a slot or a list, which steal the reference, or drops. A function that writes borrows: arguments, snapshots and
+# arenas keep alive what the function looks at. No Python code runs between a borrowed reference and its last use,
+# since no function here calls any: comparisons are of exact ints, texts and bytes.
 #
 # Half-made objects. An instance is made first, with empty slots, and filled as its bytes are read: so whatever has
 # been read has an owner, and one `decref` of the instance frees all of it when a later byte is wrong. Until the
-# message is whole, no other code may meet it: the garbage collector pauses where it would run in an allocation
-# (before Python 3.12), and a list is made when all its elements exist.
+# message is whole, no other code may meet the instance: the garbage collector pauses where collections run in
+# allocations (before Python 3.12), and a list is made when all its elements exist.
 #
 # Threads. Without a GIL another thread may run between any two lines. Struct plans are constant once their class has
-# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. The ten rules for
-# it stand below the map of the files.
+# them. Instances that callers know are read as snapshots. Globals are set once, under `init_lock`. Ten rules for
+# code without a GIL stand below the map of the files.
 #
 # Three readers of one plan. Objects, columns and projections are read by recursion over the same items, with the same
-# verdict on the same bytes. They share how a text, a blob, a count, a marker and the next tag are taken
+# verdict on the same bytes. The readers share how a text, a blob, a count, a marker and the next tag are taken
 # (prefixes.pxi, reading.pxi). Each has its own loop over the values, and skips unselected fields in its own way: one
 # walk that skips for columns and projections alike made projections 4 to 8 % slower.
 #
@@ -78,9 +79,9 @@ functions of `kipwire.records`.
 #      (`take_given`); instances in it if looked at before writing (`copy_records`).
 #   4. Set what is read from bytes directly until it is returned; add nothing afterwards. Set a value made on
 #      first use by `publish`, and use its result.
-#   5. Complete a struct plan and all it points to before putting its codec into its class; never change it. The
-#      first thread wins: look again and set `with init_lock`; never import, plan or call other Python code
-#      there.
+#   5. Complete a struct plan and all it points to before putting its codec into its class; never change the
+#      plan afterwards. The first thread wins: look again and set `with init_lock`; never import, plan or call
+#      other Python code under the lock.
 #   6. Set a C global once: first what belongs to it, then its pointer by `store_release`; readers ask `is_set`.
 #      No caches, free lists or scratch buffers in C globals.
 #   7. An object of a Cython class that works `with nogil` or has state serves one call at a time: `enter`,
@@ -115,8 +116,8 @@ from kipwire.message.messages import Message, content_of
 from kipwire.model.errors import UnsupportedVersionError
 from kipwire.model.structs import DEFAULT, Field, LazyStruct
 
-# The lock for check-then-set of what all threads share. No code under it imports, makes a plan or calls other Python
-# code, to avoid deadlock.
+# The lock for check-then-set of what all threads share. No code under the lock imports, makes a plan or calls
+# other Python code, to avoid deadlock.
 cdef object init_lock = RLock()
 
 cdef object lazy_default = DEFAULT
@@ -136,7 +137,7 @@ for _i in range(2 * SMALL):
     SMALL_INTS[_i] = <PyObject*>small_ints[_i]
 
 cdef enum:
-    # An instance takes no less memory than this, so that room for as many bytes for each of many is no danger.
+    # The least memory of an instance, so that as many bytes of room for each element of an array are no danger.
     MIN_OBJECT_SIZE = 48
 
 # Objects: messages of the served classes from and to bytes, and the plans that all groups go by.
@@ -235,7 +236,7 @@ def read(cls, data, offset=0):
 
 
 cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cursor* cursor) noexcept:
-    """Read the message that starts at a position; it is hidden from Python until it is complete."""
+    """Read the message that starts at a position; the message is hidden from Python until it is complete."""
     cdef bint was_collecting = pause_collector()
     cdef PyObject* message
     open_bytes(<PyObject*>data, at, cursor)
@@ -251,7 +252,7 @@ cdef inline void open_bytes(PyObject* data, int64_t at, Cursor* cursor) noexcept
 
 
 cdef void discard_message(PyObject* message) noexcept:
-    """Forget a message that Python is to read, and why."""
+    """Drop a message that Python is to read again, and an error that is set."""
     xdecref(message)
     PyErr_Clear()
 
@@ -276,7 +277,7 @@ def encoded_size(self):
 
 
 cdef bint write_message(const StructPlan* plan, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
-    """Write a message, first onto the stack. Whether it could; if not, there is no output."""
+    """Write a message, first onto the stack. True if the message can be written; else there is no output."""
     open_output(out, stack, STACK, counts)
     if commit(out, write_struct(plan, message, out.at, out)) and may_have(written(out), out.empty_elements):
         return True
@@ -300,7 +301,7 @@ cdef inline steal(PyObject* reference):
 
 
 cdef bytes bytes_of(Codec codec, item):
-    """The bytes of a struct, which must be one that can be written."""
+    """The bytes of a struct; NotServed if the kernel cannot write it."""
     cdef Output out
     cdef uint8_t stack[STACK]
     if not write_message(codec.compiled, <PyObject*>item, stack, False, &out):

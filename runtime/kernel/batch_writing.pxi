@@ -1,4 +1,5 @@
-# Batches of magic 2 to their bytes, in one call. What fails is left to the Python function that it replaces.
+# Batches of magic 2 to their bytes, in one call. What fails is left to the Python function that
+# `write_batch` replaces.
 
 # What goes into the head, in the order of the fields there.
 cdef struct Head:
@@ -63,7 +64,7 @@ def write_batch(
 
 
 cdef list copy_records(list records):
-    """The records as each is at one moment, so that those that are looked at first are those that are written."""
+    """Copy each record at one moment, so that the records that are checked are the records that are written."""
     cdef PyObject* held
     cdef PyObject* copied
     cdef Py_ssize_t i, slot
@@ -93,7 +94,7 @@ cdef Py_ssize_t index_of(name, tuple names) except -2:
 
 
 cdef inline bint as_given(PyObject* value, int64_t* number) noexcept:
-    """Set a number to the one that is given; None leaves it as it is. Whether it has no more than 64 bits."""
+    """Set a number, unless None is given. True if the number has at most 64 bits."""
     return value == None_ or as_number(value, number)
 
 
@@ -105,9 +106,9 @@ cdef inline bint is_producer(const Head* head, bint is_transactional, bint is_co
 
 
 cdef bint scan_records(PyObject* records, Head* head) noexcept:
-    """Set what a head has by default. Whether they are records with timestamps from -1 on, and offsets that ascend.
+    """Set what a head has by default. True if all are records with timestamps from -1 on and with offsets that ascend.
 
-    Or all of them have no offset; some with and some without are an error.
+    Or no record has an offset; some with and some without are an error.
     """
     cdef PyObject* item
     cdef int64_t offset, timestamp, before = 0
@@ -192,14 +193,14 @@ cdef bint write_list(PyObject* records, const Head* head, Output* out) noexcept:
     cdef Py_ssize_t i
     for i in range(PyList_GET_SIZE(records)):
         if head.by_position:
-            base = NO_OFFSET - i  # from which the offset that they all have is as far as the position
+            base = NO_OFFSET - i  # so that the delta of NO_OFFSET is the position
         if not write_record(PyList_GET_ITEM(records, i), base, head.base_timestamp, out):
             return False
     return True
 
 
 cdef void put_head(const Head* head, uint8_t* p, Py_ssize_t size) noexcept:
-    """Fill the head of a batch that has this size, and is complete after it."""
+    """Fill the head of a batch of this size, which is complete but for the head."""
     store_64(p + BASE_OFFSET_AT, head.base_offset)
     store_32(p + BATCH_LENGTH_AT, <uint32_t>(size - LEADER_EPOCH_AT))
     store_32(p + LEADER_EPOCH_AT, <uint32_t>head.leader_epoch)

@@ -1,14 +1,14 @@
 # Batches of magic 2 from their bytes, in one call for a batch and one for its records. The head is written out here,
-# for the reason that records.pxi gives. What fails is left to the Python functions that these replace.
+# for the reason that records.pxi gives. What fails is left to the Python functions that the functions here replace.
 
 cdef enum:
     # Where the head has its fields.
     BASE_OFFSET_AT = 0
     BATCH_LENGTH_AT = 8
-    LEADER_EPOCH_AT = 12  # which the length counts from
+    LEADER_EPOCH_AT = 12  # the length counts from here
     MAGIC_AT = 16
     CRC_AT = 17
-    ATTRIBUTES_AT = 21  # which the checksum covers what follows from
+    ATTRIBUTES_AT = 21  # the checksum covers all from here on
     LAST_OFFSET_DELTA_AT = 23
     BASE_TIMESTAMP_AT = 27
     MAX_TIMESTAMP_AT = 35
@@ -182,7 +182,7 @@ cdef class Batches:
 
 
 def read_batch(bytes data, tuple location, limits, bint check_crcs):
-    """The batch of magic 2 that bytes are, which come from a location; None if it cannot read it."""
+    """The batch of magic 2 that takes all of the bytes of a location; None if the kernel cannot read it."""
     cdef PyObject* batch
     if batch_size(<PyObject*>data, 0) != len(data) or len(location) != LOCATION_SIZE:
         return None
@@ -337,7 +337,7 @@ def records_of_section(bytes data, bytes section):
     """The records of a batch from their decompressed bytes, with the head that the other bytes begin with.
 
     Returns:
-        A list, or None where it cannot read them.
+        A list, or None where the kernel cannot read the records.
     """
     cdef PyObject* records
     cdef Cursor cursor

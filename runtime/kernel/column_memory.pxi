@@ -11,7 +11,7 @@ cdef int set_widths(Column* column, type_) except -1:
         column.wire_width = column.item.min_size
         column.store = STORES[column.width]
         if column.kind == BOOL:
-            pass  # not every byte is one, so that it is looked at in any case
+            pass  # not every byte is a bool, so that each is looked at in any case
         elif not column.wanted:
             column.store = STORE_NOTHING
         elif column.wire_width != column.width:
@@ -54,7 +54,7 @@ cdef bint reserve_rows(Rows* rows, Py_ssize_t more) noexcept nogil:
 cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
     """Estimate a final count from the count so far, if the messages go on like that.
 
-    So it is never more than what the bytes of all messages could hold, nor than what offsets can address.
+    The estimate is never more than what the bytes of all messages could hold, nor than what offsets can address.
     """
     cdef double likely = <double>count * call.total / call.done if call.done else count
     return max(count, <Py_ssize_t>min(likely, <double>MAX_OFFSET))
@@ -147,7 +147,7 @@ cdef bint reserve_content(Column* column, Py_ssize_t more) noexcept nogil:
         return False
     capacity = expected(column.rows.call, column.content_size + more)
     capacity = max(capacity, 2 * column.content_capacity, <Py_ssize_t>MIN_CAPACITY)
-    capacity = min(capacity, <Py_ssize_t>MAX_OFFSET)  # so that nothing exceeds it unseen
+    capacity = min(capacity, <Py_ssize_t>MAX_OFFSET)  # so that nothing exceeds an offset unseen
     if not resize(<void**>&column.content, capacity):
         column.rows.call.status = OUT_OF_MEMORY
         return False
@@ -236,7 +236,7 @@ cdef void truncate_rows(Rows* rows, Py_ssize_t count) noexcept nogil:
 # Handing out, as what an Arrow array is made of: number of values, buffers, and the same of the arrays in it.
 
 cdef class Memory:
-    """Memory that Python objects may look at; it is freed with the last of them."""
+    """Memory that Python objects may look at, and that is freed with the last of these objects."""
 
     cdef void* start
     cdef Py_ssize_t size

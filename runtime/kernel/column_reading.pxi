@@ -151,7 +151,7 @@ cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept n
 
 
 cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    """UTF-8. What is kept is checked, and not what it is copied from: another thread may be changing that."""
+    """UTF-8. The copy is checked, and not its source, which another thread may be changing."""
     if not column.wanted:
         return is_utf8(p, size)
     return fill_content(column, row, p, size) and is_utf8(column.content + (column.content_size - size), size)

@@ -1,5 +1,5 @@
-# From columns to bytes, by the rules of writing.pxi. Every function says whether it could; it could not where a value is
-# wrong, and also where one is right but unusual, such as unknown tags in another order: the generated code then looks.
+# From columns to bytes, by the rules of writing.pxi. Every function returns False if a value is wrong, or right but
+# unusual, such as unknown tags in another order: the generated code then looks at the row.
 
 cdef bint put_struct(const Fields* fields, Py_ssize_t row, Output* out) noexcept:
     cdef Py_ssize_t i, j
@@ -89,14 +89,14 @@ cdef inline int64_t number_at(const Column* column, Py_ssize_t row) noexcept:
     return (<const int16_t*>column.values)[row]
 
 
-# Where the value of a row starts among contents or elements, and how many of them it has.
+# Where the value of a row starts among contents or elements, and its size in these.
 cdef struct Slice:
     Py_ssize_t start
     Py_ssize_t size
 
 
 cdef inline bint slice_of(const Column* column, Py_ssize_t row, Py_ssize_t limit, Slice* found) noexcept:
-    """The value of a row. Whether its offsets make sense; they are read this once, as others may change them."""
+    """Find the value of a row. True if its offsets, which other threads may change and so are read once, make sense."""
     cdef int64_t start = column.offsets[row], end = column.offsets[row + 1]
     found.start, found.size = start, end - start
     return 0 <= start <= end <= limit
@@ -134,7 +134,7 @@ cdef bint put_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, Ou
 
 
 cdef bint put_string(const Column* column, Py_ssize_t row, Output* out) noexcept:
-    """UTF-8. What is written is checked, and not what it is copied from: another thread may be changing that."""
+    """UTF-8. The copy is checked, and not its source, which another thread may be changing."""
     cdef Slice content
     if not slice_of(column, row, column.content_size, &content) or not is_text_length(column.item.size, content.size):
         return False
@@ -154,7 +154,7 @@ cdef inline bint put_slice(const Column* column, const Slice* content, Output* o
 
 
 cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noexcept:
-    """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
+    """Write tagged fields that are not at their defaults, and unknown fields, merged in the order of tags."""
     cdef Py_ssize_t count_at = written(out), before
     cdef Py_ssize_t i = 0, j = 0, last = 0
     cdef int64_t previous = -1
@@ -200,7 +200,7 @@ cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* pre
 
 
 cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) noexcept:
-    """A known field with its tag and its size; nothing where it has its default."""
+    """Write a known field with its tag and its size; nothing for a field at its default."""
     cdef TaggedField field
     cdef bint null = is_null(column, row)
     if column.null_by_default if null else is_default_at(column, row):

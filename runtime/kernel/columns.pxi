@@ -33,7 +33,7 @@ cdef struct Call:
     int64_t done
     int64_t total
 
-# What has a value in each of some columns: messages, or the elements of an array. Structs in it count as part of it.
+# What has a value in each of some columns: messages, or the elements of an array, with the structs in them.
 cdef struct Rows:
     Py_ssize_t count
     Py_ssize_t capacity
@@ -49,7 +49,7 @@ cdef struct Column:
     # What one value is; in a column of elements, what one element is.
     Kind kind
     bint nullable
-    # Whether it is asked for. If not, its bytes are only checked.
+    # Whether the column is asked for. If not, its bytes are only checked.
     bint wanted
     Store store
     # Bytes of a value of fixed width on the wire and in the column.

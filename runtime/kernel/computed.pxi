@@ -1,8 +1,8 @@
-# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits. Their kinds are
-# the last in the list, so that messages do not pay for them.
+# What items of record formats may have apart from a value: bits, sizes, checksums, and presence bits. The kinds of
+# such items are the last in the list, so that messages pay nothing.
 
-# Sizes, checksums, what these start at, and bits that say of values whether they are there, in one struct: their places
-# stay on the stack.
+# Marks in one struct, which lie on the stack: the places of sizes, of checksums and where these start, and of bits that
+# say if a value is present.
 cdef enum:
     MAX_MARKS = 64
 
@@ -25,7 +25,7 @@ cdef struct Bit:
     Presence presence
 
 cdef struct Extras:
-    # Where the item begins is remembered under this number, or -1.
+    # Number of the mark for where the item begins, or -1.
     int mark
     # A value: how it is read with its prefix and without it, and the bits that say if the value and the prefix are
     # present.
@@ -34,7 +34,7 @@ cdef struct Extras:
     Presence presence
     Presence prefix_presence
     PyObject* absent  # NULL for a new list
-    # Bytes after one that takes the rest.
+    # Bytes after a value that takes the rest.
     Py_ssize_t after
     Py_ssize_t sorted_slot
     Py_ssize_t same_length_slot
@@ -78,14 +78,14 @@ cdef int compile_extras(StructPlan* compiled, plan, list arena) except -1:
 
 
 def says_more(planned):
-    """True if a value is not simply there after its prefix."""
+    """True if a value is not simply present after its prefix."""
     field = planned.field
     takes_rest = field.prefix == "rest"
     return bool(planned.presence or planned.prefix_presence or takes_rest or field.sorted_by or field.same_length_as)
 
 
 def marks_of(items):
-    """The numbers under which the beginnings of items are remembered, by the number of the item."""
+    """The numbers of marks, by the numbers of the items that begin there."""
     wanted = set()
     for number, item in enumerate(items):
         if item.role == "checksum":
@@ -157,7 +157,7 @@ cdef inline bint have_same_length(PyObject* items, PyObject* others) noexcept:
 
 
 cdef inline bint is_key(PyObject* key, PyObject* before) noexcept:
-    """True if a key can be compared with the one before it, if any."""
+    """True if a key can be compared with the key before, if any."""
     if key == NULL or (before != NULL and type_of(key) != type_of(before)):
         return False
     return PyLong_CheckExact(key) or PyUnicode_CheckExact(key) or PyBytes_CheckExact(key)

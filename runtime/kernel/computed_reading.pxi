@@ -1,7 +1,8 @@
-# From bytes to what computed.pxi describes. While a struct is read whose size is known, the cursor ends where it does.
+# From bytes to what computed.pxi describes. While a struct is read whose size is known, the cursor ends where the
+# struct does.
 
 cdef PyObject* read_computed(const StructPlan* plan, Cursor* cursor) noexcept:
-    """A struct with computed items, which then are right."""
+    """A struct with computed items, which are checked."""
     cdef const uint8_t* marks[MAX_MARKS]
     cdef const uint8_t* end = cursor.end
     cdef PyObject* instance = read_items(plan, marks, cursor)
@@ -13,7 +14,7 @@ cdef PyObject* read_computed(const StructPlan* plan, Cursor* cursor) noexcept:
 
 
 cdef bint read_with_extras(const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
-    """Read an item and set what attributes it has. Whether its bytes are strictly valid."""
+    """Read an item and set its attributes. True if the bytes are strictly valid."""
     cdef const Extras* extras = item.extras
     cdef const uint8_t* p
     if extras.mark >= 0:
@@ -75,7 +76,7 @@ cdef bint read_bits(const Extras* extras, PyObject* instance, Cursor* cursor) no
 
 
 cdef bint read_size(const Item* item, Cursor* cursor) noexcept:
-    """The size of what follows, which becomes the cursor's end. It is signed, as all that sizes are declared with."""
+    """Read the size of what follows, and end the cursor there. All types of sizes are signed."""
     cdef const uint8_t* p
     cdef int64_t size
     if item.bits:
@@ -109,7 +110,7 @@ cdef bint read_bound(const Extras* extras, PyObject* instance, const uint8_t** m
         cursor.end = end
     if value == NULL:
         return False
-    slot_of(instance, item.slot)[0] = value  # which now is the instance's to drop
+    slot_of(instance, item.slot)[0] = value  # the instance owns the value from here on
     if extras.sorted_slot >= 0 and not ascends(value, extras.sorted_slot):
         return False
     return extras.same_length_slot < 0 or have_same_length(value, slot_of(instance, extras.same_length_slot)[0])

@@ -3,7 +3,7 @@
 
 cdef struct Marks:
     Py_ssize_t at[MAX_MARKS]
-    # How much was written or counted where what the size covers begins.
+    # Number of bytes written or counted before what the size covers.
     Py_ssize_t before
 
 
@@ -39,7 +39,7 @@ cdef bint write_with_extras(const Item* item, PyObject* instance, Marks* marks, 
 
 
 cdef bint fill_in(const StructPlan* plan, Marks* marks, Output* out) noexcept:
-    """Put sizes and checksums in their places. Each covers only what follows it, so the last comes first."""
+    """Put sizes and checksums in their places. Each covers only bytes after itself, so the last comes first."""
     cdef const Item* item
     cdef Py_ssize_t i
     for i in range(plan.item_count - 1, -1, -1):
@@ -53,14 +53,14 @@ cdef bint fill_in(const StructPlan* plan, Marks* marks, Output* out) noexcept:
 
 
 cdef void fill_checksum(const Extras* extras, const Marks* marks, Py_ssize_t end, Output* out) noexcept:
-    """Put the checksum of the bytes up to there in its place; where only the size is wanted, they are not there."""
+    """Put the checksum of the bytes up to `end` in its place, unless only the size is wanted."""
     cdef Py_ssize_t start = marks.at[extras.start]
     if not out.counts:
         store_32(out.start + marks.at[extras.mark], checksum(extras.castagnoli, out.start + start, end - start))
 
 
 cdef bint fill_size(const StructPlan* plan, const Item* item, Marks* marks, Py_ssize_t size, Output* out) noexcept:
-    """Put the struct's size in its place. One that is a varint moves what follows it, so its marks move along."""
+    """Put the struct's size in its place. A varint may move what follows, and then moves the marks there, too."""
     cdef Py_ssize_t at = marks.at[item.extras.mark]
     cdef Py_ssize_t end = out.at - out.start
     cdef int i
@@ -180,7 +180,7 @@ cdef uint8_t* write_set(const Item* item, PyObject* items, uint8_t* p, Output* o
 
 
 cdef bint gather_keys(const Item* item, PyObject* items, Keyed* elements, Py_ssize_t* gathered) noexcept:
-    """Hold the elements and note their keys, if all of them are of the one type that keys of this set have."""
+    """Hold the elements and note their keys, if all keys are of one type."""
     cdef Py_ssize_t i
     cdef PyObject* element
     cdef PyObject* key

@@ -1,6 +1,6 @@
-# From a message of one version to the same one of another. For a pair of classes there are moves: which slot of the one
-# gets what, of which slot of the other. As elsewhere the good path alone: where a value would be lost, or is unusual,
-# a function gives NULL, and Python does all of it again.
+# From a message of one version to the same message of another. A pair of classes has moves: each says which slot of the
+# new class gets what, and from which slot of the old class. As elsewhere the good path alone: where a value would be
+# lost, or is unusual, a function gives NULL, and Python converts the message.
 
 cdef enum MoveKind:
     # The value itself, which is immutable, such as a number.
@@ -52,7 +52,7 @@ cdef class Conversion:
     cdef Moves* compiled
     # Whether the message is of that version already.
     cdef bint changes_nothing
-    # The memory of the moves, and references to all that they point to.
+    # Memory of the moves, and references to all objects that moves point to.
     cdef list arena
 
     def __cinit__(self):
@@ -82,7 +82,7 @@ cdef inline bint is_message(PyTypeObject* cls) noexcept:
 
 
 cdef inline Conversion conversion_to(Codec codec, version):
-    """The conversion of messages of a codec's class to a version, or to a class; without moves where Python is to do it."""
+    """The conversion of messages of a codec's class to a version, or to a class; none where Python converts."""
     if type(version) is not int and not isinstance(version, type):
         return Conversion()
     found = codec.conversions.get(version)
@@ -90,7 +90,7 @@ cdef inline Conversion conversion_to(Codec codec, version):
 
 
 cdef Conversion make_conversion(Codec codec, version):
-    """Make a missing conversion. If several threads make one, all use the first."""
+    """Make a missing conversion. If several threads make a conversion, all use the first."""
     from kipwire.description.fields import in_version  # which no other first use has to wait for
 
     conversion = Conversion()
@@ -118,7 +118,7 @@ cdef bint is_served(Codec codec) except -1:
 
 
 cdef Moves* compile_moves(source, target, dict made, list arena) except NULL:
-    """The moves from one class of structs to another. `made` has the addresses of those that there are, by both."""
+    """The moves from one class of structs to another. `made` has the addresses of existing moves, by both classes."""
     cdef Moves* compiled
     if (source, target) in made:
         return <Moves*><size_t>made[source, target]

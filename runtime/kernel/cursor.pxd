@@ -24,7 +24,7 @@ cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
 
 
 cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) noexcept nogil:
-    """Take bytes, and move the cursor after them. Whether they are there; a negative number never is."""
+    """Take bytes, and move the cursor after them. True if as many are left, so never for a negative number."""
     if <size_t>count > <size_t>(cursor.end - cursor.at):
         return False
     taken[0] = cursor.at
@@ -33,7 +33,7 @@ cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) n
 
 
 cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept nogil:
-    """An unsigned varint: in its shortest form, and of at most `bits` bits. Whether it is there."""
+    """Take an unsigned varint. True if one of at most `bits` bits is there, in its shortest form."""
     cdef const uint8_t* byte
     cdef int shift = 7
     cdef uint64_t group
@@ -42,7 +42,7 @@ cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept
     value[0] = byte[0] & 0x7F
     if byte[0] <= 0x7F:
         return True
-    if not take(cursor, 1, &byte) or byte[0] == 0:  # of two bytes, as most are that are not of one
+    if not take(cursor, 1, &byte) or byte[0] == 0:  # most varints of more than one byte have two
         return False
     value[0] |= <uint64_t>(byte[0] & 0x7F) << 7
     while byte[0] > 0x7F:
@@ -57,7 +57,7 @@ cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept
 
 
 cdef inline bint take_zigzag(Cursor* cursor, int bits, int64_t* value) noexcept nogil:
-    """A signed varint, short near zero on either side: likewise."""
+    """Take a signed varint, which is short near zero on either side, by the same rules."""
     cdef uint64_t pattern
     if not take_varint(cursor, bits, &pattern):
         return False

@@ -42,7 +42,7 @@ cdef enum Kind:
     STRING
     BYTES
     STRUCT
-    # What an item may be apart from one of these values.
+    # What an item may be apart from one of the values above.
     NULLABLE_STRUCT
     ARRAY
     SECTION  # an array of structs whose prefix says how many bytes they take
@@ -75,7 +75,7 @@ cdef struct Item:
     # Of an integer: its range.
     int64_t low
     int64_t high
-    # -1 for a positional item; what follows is used of tagged ones alone.
+    # -1 for a positional item. Only tagged items use what follows.
     int64_t tag
     bint lazy
     PyObject* default
@@ -91,10 +91,10 @@ cdef struct StructPlan:
     int64_t* declared
     Py_ssize_t declared_count
     bint flexible
-    # Whether it and all structs in it have plain values alone, and nothing of computed.pxi.
+    # Whether the struct and all structs in it have only plain values, and nothing of computed.pxi.
     bint is_plain
     Py_ssize_t unknown_slot
-    # How many places are remembered while one is read or written; 0 where no item is computed.
+    # Number of marks, which are set while an instance is read or written; 0 where no item is computed.
     int mark_count
     # All slots that hold values; only without a GIL.
     Py_ssize_t* slots
@@ -104,12 +104,12 @@ cdef struct StructPlan:
 
 cdef class Codec:
     cdef object cls
-    # What it was compiled from; None in the codecs of structs within others.
+    # The plan that the codec was compiled from; None in the codecs of structs within others.
     cdef object plan
     cdef StructPlan* compiled
-    # The struct plan's memory, and references to all objects that it points to: they live as long as the codec.
+    # Memory of the struct plan, and references to all objects that it points to, for as long as the codec lives.
     cdef list arena
-    # Conversions of its messages, by the class that they are converted to; see conversion.pxi.
+    # Conversions of messages of the class, by the class that they are converted to; see conversion.pxi.
     cdef dict conversions
 
 cdef Codec codec_of(cls)
@@ -132,7 +132,7 @@ cdef enum NextTag:
     TAGS_BROKEN
 
 cdef struct Tags:
-    # Fields that follow the current one, and whether the current one was not given yet.
+    # Number of fields after the current one, and whether the current field was not given yet.
     uint64_t count
     bint is_pending
     # The current field: where it begins, its tag, its size, and where its value begins.
@@ -140,7 +140,7 @@ cdef struct Tags:
     int64_t tag
     uint64_t size
     const uint8_t* value
-    # Of the fields of the class: the number of the current one, and of the first that was not given yet.
+    # Of the fields of the class: the number of the current field, and of the first that was not given yet.
     Py_ssize_t known
     Py_ssize_t next_known
 
@@ -166,7 +166,7 @@ cdef steal(PyObject* reference)
 cdef enum:
     STACK = 4096  # output up to this size takes no memory but the result's
 
-# A known field that is being written: where its tag and its size are, and how much was written before its value.
+# A known field that is being written: the positions of its tag and its size, and the number of bytes before its value.
 cdef struct TaggedField:
     Py_ssize_t start
     Py_ssize_t size_at

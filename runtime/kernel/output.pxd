@@ -47,7 +47,7 @@ cdef inline bint grow(Output* out, Py_ssize_t count) noexcept:
             return False
         memcpy(PyBytes_AS_STRING(result), out.start, size)
         out.result = result
-    elif _PyBytes_Resize(&out.result, wanted) < 0:  # which leaves NULL there
+    elif _PyBytes_Resize(&out.result, wanted) < 0:  # which then has set the result to NULL
         return False
     out.start = <uint8_t*>PyBytes_AS_STRING(out.result)
     out.at = out.start + size
@@ -63,8 +63,9 @@ cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
     return out.at - count
 
 
-# What writes many values keeps the address of the next byte to itself, and puts it back when it calls those that use
-# `at`. Each of these takes that address and gives it after what it wrote, or NULL.
+# A function that writes many values keeps the address of the next byte in a variable, and puts the address back into
+# `at` before it calls a function that uses `at`. The functions below take the address, and return the address after
+# what they wrote, or NULL.
 
 cdef enum:
     MAX_VARINT_SIZE = 10
@@ -80,7 +81,7 @@ cdef inline uint8_t* reserve(Output* out, uint8_t* p, Py_ssize_t count) noexcept
 
 
 cdef inline bint commit(Output* out, uint8_t* p) noexcept:
-    """Put the address back. Whether there is one."""
+    """Put the address back; False for NULL."""
     if p == NULL:
         return False
     out.at = p
@@ -150,7 +151,7 @@ cdef inline bint put_zigzag(Output* out, int64_t value) noexcept:
 
 
 cdef inline bint insert_varint(Output* out, Py_ssize_t at, uint64_t value) noexcept:
-    """Put a varint at the one byte that was left for it there, moving what follows if it takes more."""
+    """Put a varint where one byte was left for it, and move what follows if the varint takes more."""
     cdef Py_ssize_t more = 0
     cdef uint64_t rest = value >> 7
     cdef uint8_t* p

@@ -34,10 +34,10 @@ KNOWN_PROPERTIES = frozenset("""
     """.split())
 UNKNOWN_PROPERTIES = tuple(name for name in Field.__slots__ if name not in KNOWN_PROPERTIES)
 
-# Bytes that an element is taken to need at most, so that counts of 31 bits times these fit 64.
+# The most that counts as the least size of an element, so that its product with a count of 31 bits fits 64 bits.
 cdef int64_t MAX_MIN_SIZE = 1 << 31
 
-# Structs within structs that the kernel follows, so that its C stack has an end.
+# Depth of structs within structs that the kernel follows, so that recursion has an end.
 cdef enum:
     MAX_DEPTH = 100
     # Structs in the default of a lazy struct that is written out once, to be compared with.
@@ -70,7 +70,7 @@ cdef inline Codec codec_of(cls):
 
 
 cdef Codec make_codec(cls):
-    """Make the codec of a class that has none yet. If several threads make one, all use the first."""
+    """Make the codec of a class that has none yet. If several threads make a codec, all use the first."""
     from kipwire.description.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
@@ -127,7 +127,7 @@ cdef Codec compile_codec(plan, dict codecs):
 
 
 cdef int compile_item(Item* item, planned, cls, dict codecs, list arena) except -1:
-    """Compile an item, except its `extras`. Everything it points to goes into `arena`."""
+    """Compile an item, except its `extras`. What the item points to goes into `arena`."""
     for name in UNKNOWN_PROPERTIES:
         if getattr(planned.field, name):
             raise NotServed
@@ -253,7 +253,7 @@ cdef set slot_offsets(cls):
 
 
 cdef int require_generated_codec(cls) except -1:
-    """Check that only its generated code decides how a class reads and writes.
+    """Check that only generated code decides how a class reads and writes.
 
     A user's subclass may override the codec; such a class is left to Python.
     """

@@ -12,7 +12,7 @@ PREFIXES = {
 
 
 cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noexcept nogil:
-    """A size or a count, -1 for null. Whether it is there and makes sense."""
+    """Take a size or a count, -1 for null. True if the bytes are there, and say no number below -1."""
     cdef const uint8_t* p
     cdef uint64_t number
     if is_likely(prefix == UVARINT_PLUS_ONE_PREFIX):
@@ -43,7 +43,7 @@ cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noe
 cdef inline bint take_text(
     Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** text, int64_t* size
 ) noexcept nogil:
-    """The bytes of a text, which may be none; -1 as the size for null. Whether they are there, and null may be."""
+    """Take a text, of size -1 for null. True if its bytes are there, or null is allowed and there."""
     if not take_length(prefix, cursor, size) or not is_text_length(prefix, size[0]):
         return False
     return take(cursor, size[0], text) if is_likely(size[0] >= 0) else nullable
@@ -52,14 +52,14 @@ cdef inline bint take_text(
 cdef inline bint take_blob(
     Prefix prefix, bint nullable, Cursor* cursor, const uint8_t** blob, int64_t* size
 ) noexcept nogil:
-    """The same of a blob."""
+    """Take a blob, by the same rules."""
     if not take_length(prefix, cursor, size):
         return False
     return take(cursor, size[0], blob) if is_likely(size[0] >= 0) else nullable
 
 
 cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) noexcept nogil:
-    """The address after a size or a count, where -1 means null; NULL if it is too great. It is a scalar."""
+    """Store a size or a count, where -1 means null, as a scalar; the address after it, or NULL for a great number."""
     if prefix == UVARINT_PLUS_ONE_PREFIX:
         if length < 0x7F:
             p[0] = <uint8_t>(length + 1)
@@ -81,13 +81,13 @@ cdef inline uint8_t* store_length(Prefix prefix, Py_ssize_t length, uint8_t* p) 
 
 
 cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
-    """A size or a count; -1 means null. Whether it is not too great."""
+    """Write a size or a count; -1 means null. False if the number is too great."""
     cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
     return p != NULL and commit(out, store_length(prefix, length, p))
 
 
 cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:
-    """Replace the 0 that was written before. Whether it is not too great."""
+    """Replace the 0 that was written as a length. False if the length is too great."""
     if length > (MAX_STRING if prefix == INT16_PREFIX else MAX_LENGTH):
         return False
     if prefix == INT16_PREFIX:

@@ -40,7 +40,7 @@ cdef struct Program:
     # Like the items of the plan's tag section.
     Op* tagged
     bint chooses_tagged
-    # The bytes of all of it, if that is the same for all values and any bytes are right; else 0.
+    # Bytes of the whole struct, if all values take as many and any bytes are valid; else 0.
     Py_ssize_t width
 
 # Where the values of one selected field go, or come from, at one depth of arrays: like a column without a type.
@@ -136,7 +136,7 @@ cdef class Projector:
 cdef Program* compile_program(
     Projector self, plan, const StructPlan* compiled, choice, buffers, dict programs
 ) except NULL:
-    """The program of a struct, whose chosen fields have buffers. `programs` has the ones without chosen fields."""
+    """The program of a struct, whose chosen fields have buffers. `programs` has the programs without any."""
     cdef Program* program
     cdef Op* op
     cdef Op* before
@@ -218,7 +218,7 @@ cdef list columns_in(choice):
 
 
 cdef inline bint is_fixed(const Op* op) noexcept nogil:
-    """True if it skips a fixed number of bytes."""
+    """True if an op skips a fixed number of bytes."""
     return op.kind == OP_FIXED and op.selected < 0
 
 

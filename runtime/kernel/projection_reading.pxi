@@ -1,7 +1,7 @@
-# Programs run over a message. Their verdict on bytes is the one of reading.pxi.
+# Programs run over a message. They judge bytes as reading.pxi does.
 
 cdef object project(Projector self, data, int64_t at, Cursor* cursor):
-    """A tuple of the chosen values of the message that begins there; None where it is not strictly valid."""
+    """A tuple of the chosen values of the message at a position; None if the message is not strictly valid."""
     cdef ValueBuffer buffers[MAX_BUFFERS]
     cdef PyObject* columns[MAX_BUFFERS]
     cdef Context context
@@ -60,7 +60,7 @@ cdef inline bint run_selected(const Op* op, Cursor* cursor, Context* context) no
 
 
 cdef inline bint push(Context* context, Py_ssize_t buffer, PyObject* value) noexcept:
-    """Put a new reference into a buffer. Whether there is one."""
+    """Put a new reference into a buffer; False for NULL."""
     if value == NULL:
         return False
     context.buffers[buffer].next[0] = value
@@ -194,7 +194,7 @@ cdef bint select_null(const Op* op, Context* context) noexcept:
 
 
 cdef bint begin_elements(const Op* op, Py_ssize_t count, Context* context) noexcept:
-    """Make the lists of an array's chosen values, or take those that are given."""
+    """Make the lists of an array's chosen values, or take the given lists."""
     cdef Py_ssize_t i
     cdef ValueBuffer* buffer
     cdef PyObject* given
@@ -213,7 +213,7 @@ cdef bint begin_elements(const Op* op, Py_ssize_t count, Context* context) noexc
 
 
 cdef bint end_elements(const Op* op, Py_ssize_t count, Context* context) noexcept:
-    """Put the lists of an array's chosen values, which are full, where they belong."""
+    """Put the lists of an array's chosen values, which are full, into the buffers around the array."""
     cdef Py_ssize_t i
     cdef ValueBuffer* buffer
     cdef PyObject** elements
@@ -229,7 +229,7 @@ cdef bint end_elements(const Op* op, Py_ssize_t count, Context* context) noexcep
 # Tag sections.
 
 cdef inline bint is_chosen(const Op* op) noexcept nogil:
-    """True if it, or a field in it, is selected."""
+    """True if the field of an op, or a field in it, is selected."""
     return op.selected >= 0 or op.buffer_count > 0
 
 
@@ -266,7 +266,7 @@ cdef bint run_tagged_fields(const Program* program, uint64_t count, Cursor* curs
 
 
 cdef bint select_default(const Op* op, Context* context) noexcept:
-    """The chosen values of a tagged field that is left out; they are read from the bytes of its default."""
+    """The chosen values of a tagged field that is left out, read from the bytes of its default."""
     cdef Cursor cursor
     if not is_chosen(op):
         return True

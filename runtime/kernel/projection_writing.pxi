@@ -1,8 +1,8 @@
-# The same run with new values: other bytes are copied. It gives up where writing would not write the bytes that were
-# read, which is where a tagged field is spelt out at its default.
+# Programs run with new values: all other bytes are copied. A run gives up where encoding would not write the bytes that
+# were read: where a tagged field is spelt out at its default.
 
 cdef bint put_projected(Projector self, list values, Cursor* cursor, Output* out) noexcept:
-    """Write the message that begins there with other values, which are as many as there are chosen fields."""
+    """Write the message at the cursor with other values, one for each chosen field."""
     cdef ValueBuffer buffers[MAX_BUFFERS]
     cdef Context context
     cdef Py_ssize_t i, before = written(out)
@@ -44,14 +44,14 @@ cdef PyObject* copy_given(Context* context, PyObject* value) noexcept:
 
 
 cdef inline bint copy_up_to(Context* context, const uint8_t* end) noexcept:
-    """Copy the bytes that were not copied yet."""
+    """Copy the bytes up to a place that were not copied yet."""
     cdef const uint8_t* start = context.copied
     context.copied = end
     return put_bytes(context.out, <const char*>start, end - start)
 
 
 cdef bint replace_value(const Op* op, Cursor* cursor, Context* context) noexcept:
-    """Write a given value in place of the one that follows."""
+    """Write a given value in place of the value that follows."""
     if not copy_up_to(context, cursor.at) or not run_op(op, cursor, context):
         return False
     context.copied = cursor.at
@@ -99,7 +99,7 @@ cdef bint rewrite_tag_section(const Program* program, Cursor* cursor, Context* c
 
 
 cdef bint rewrite_default(const Op* op, Context* context, uint64_t* field_count) noexcept:
-    """A tagged field that was left out, which the values that are chosen of it may bring in."""
+    """A tagged field that was left out, which new values may bring in."""
     cdef Cursor cursor
     if not is_chosen(op):
         return True
@@ -109,7 +109,7 @@ cdef bint rewrite_default(const Op* op, Context* context, uint64_t* field_count)
 
 
 cdef bint rewrite_tagged_field(const Op* op, Cursor* cursor, Context* context, uint64_t* field_count) noexcept:
-    """A chosen tagged field, or one in which something is chosen; nothing is written where it has its default."""
+    """Write a chosen tagged field, or one with a chosen field in it; nothing for a field at its default."""
     cdef Output* out = context.out
     cdef TaggedField field
     cdef Py_ssize_t start = out.at - out.start

@@ -5,7 +5,7 @@ cdef inline PyObject* read_struct(const StructPlan* plan, Cursor* cursor) noexce
 
 
 cdef PyObject* read_items(const StructPlan* plan, const uint8_t** marks, Cursor* cursor) noexcept:
-    """A struct, whose computed items may be wrong as yet; there is a mark for each of `mark_count`."""
+    """A struct, whose computed items are not checked yet; `marks` has room for `mark_count`."""
     cdef const Item* item = plan.items
     cdef const Item* end = item + plan.item_count
     cdef PyObject* instance = new_instance(plan.type, 0)
@@ -87,7 +87,7 @@ cdef inline bint take_packed(const Item* item, Cursor* cursor, int64_t* number) 
 
 
 cdef PyObject* read_nullable_struct(const Item* item, Cursor* cursor) noexcept:
-    """A struct after its marker, which is a byte, or of one in a tag section a varint."""
+    """A struct after its marker, which is a byte, or in a tag section a varint."""
     cdef bint is_there
     if not take_marker(item, cursor, &is_there):
         return NULL
@@ -103,7 +103,7 @@ cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) n
 
 
 cdef inline bint take_count(const Item* item, bint nullable, Cursor* cursor, int64_t* count) noexcept nogil:
-    """The number of elements of an array, -1 for null. Whether as many may follow, and null may be."""
+    """Take the number of elements of an array, -1 for null. True if as many may follow, or null is allowed."""
     if not take_length(item.count, cursor, count):
         return False
     return nullable if count[0] < 0 else can_hold(cursor, count[0], item.min_size)
@@ -132,7 +132,7 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
 
 
 cdef inline PyObject* read_integers(int width, PyObject** elements, Py_ssize_t count, Cursor* cursor) noexcept:
-    """Elements of a fixed width, all of which are taken at once."""
+    """A list of elements of a fixed width, whose bytes are taken at once."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t i, size
     if not is_size(count, width, 0, &size) or not take(cursor, size, &p):
@@ -146,7 +146,7 @@ cdef inline PyObject* read_integers(int width, PyObject** elements, Py_ssize_t c
 
 
 cdef PyObject* discard_elements(PyObject** elements, Py_ssize_t count) noexcept:
-    """NULL, after some elements were read of an array that is broken."""
+    """Free the elements that were read of an array that is broken, and return NULL."""
     while count:
         count -= 1
         decref(elements[count])
@@ -155,7 +155,7 @@ cdef PyObject* discard_elements(PyObject** elements, Py_ssize_t count) noexcept:
 
 
 cdef PyObject* read_section(const Item* item, bint nullable, Cursor* cursor) noexcept:
-    """Elements that fill a number of bytes."""
+    """A list of the elements that fill a number of bytes."""
     cdef const uint8_t* end = cursor.end
     cdef PyObject* items
     cdef PyObject* element
@@ -216,7 +216,7 @@ cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) no
 # Tag sections (KIP-482): objects, columns and projections go over them by `next_tag`.
 
 cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
-    """Begin with the first of a number of fields, which has been taken."""
+    """Begin a tag section, whose number of fields has been taken."""
     tags.count = count
     tags.is_pending = False
     tags.field = tags.value = NULL
@@ -226,7 +226,7 @@ cdef inline void open_tags(Tags* tags, uint64_t count) noexcept nogil:
 
 
 cdef inline NextTag next_tag(const StructPlan* plan, Tags* tags, Cursor* cursor) noexcept nogil:
-    """The next field of a tag section, those that are left out included, in the order of their tags."""
+    """Go to the next field of a tag section in the order of tags, including fields that are left out."""
     cdef const uint8_t* p
     cdef int64_t previous
     if tags.count and not tags.is_pending:
@@ -258,7 +258,7 @@ cdef inline bint has_size(const Tags* tags, const Cursor* cursor) noexcept nogil
 
 
 cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cursor* cursor) noexcept:
-    """Read the tag section into its struct, the defaults of fields that it does not have included."""
+    """Read a tag section into a struct; fields that the section lacks get their defaults."""
     cdef uint64_t count
     cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
@@ -271,7 +271,7 @@ cdef inline bint read_tag_section(const StructPlan* plan, PyObject* instance, Cu
 
 
 cdef inline bint set_defaults(const StructPlan* plan, PyObject* instance) noexcept:
-    """Give all tagged fields what they are when they are left out, as most are."""
+    """Give all tagged fields the values that they have when left out, as most fields are."""
     cdef Py_ssize_t i
     cdef PyObject* value
     for i in range(plan.tagged_count):

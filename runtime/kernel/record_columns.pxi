@@ -1,4 +1,4 @@
-# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi, which says why by hand.
+# The records of batches of magic 2 as Arrow columns, written out by hand, for the reason that records.pxi gives.
 
 cdef enum:
     # The columns, in their order.
@@ -122,7 +122,7 @@ cdef class RecordTable:
 
         Raises:
             OverflowError: a column would outgrow its offsets; nothing has been added.
-            RuntimeError: another thread is adding or taking records, such as by another thread.
+            RuntimeError: another thread is adding or taking records.
         """
         cdef BatchHeader batch
         cdef Cursor cursor
@@ -163,7 +163,7 @@ cdef class RecordTable:
             leave(&self.is_busy)
 
     cdef int claim(self) except -1:
-        """Keep others away until it is no longer busy; no Python code may run between the look and the claim."""
+        """Claim the table for one call; no Python code may run between the look and the claim."""
         if not enter(&self.is_busy):
             raise RuntimeError("another thread is adding or taking records")
         return 0
@@ -180,7 +180,7 @@ cdef bint fill_records(Rows* rows, Column* columns, const BatchHeader* batch, Cu
     cdef int64_t done = rows.call.done
     if not 0 <= batch.count <= left(cursor) // MIN_RECORD_SIZE:
         return False
-    rows.call.done += left(cursor)  # while there is made room for all of these, so that it is not too much
+    rows.call.done += left(cursor)  # for the time of this call, so that the estimate counts these records
     if not reserve_rows(rows, batch.count):
         return False
     rows.call.done = done

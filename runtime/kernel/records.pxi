@@ -48,7 +48,7 @@ cdef int init_record() except -1:
 
 
 def read_records(bytes data, base_offset, base_timestamp):
-    """The records that the bytes are, offsets and timestamps counted from these; None if it cannot read them."""
+    """The records in bytes, with offsets and timestamps counted from the bases; None if the kernel cannot read them."""
     cdef Cursor cursor
     cdef PyObject* record
     cdef int64_t first_offset, first_timestamp
@@ -76,7 +76,7 @@ def read_records(bytes data, base_offset, base_timestamp):
 cdef PyObject* read_counted(
     int64_t count, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* cursor
 ) noexcept:
-    """A list of as many records, up to the end; with the timestamp of their append where there is one."""
+    """A list of `count` records, which end where the cursor ends; `append_time` is their timestamp, unless NULL."""
     cdef PyObject** records
     cdef PyObject* found = NULL
     cdef Py_ssize_t i
@@ -143,7 +143,7 @@ cdef PyObject* read_record(
 cdef bint read_record_into(
     PyObject* item, int64_t base_offset, int64_t base_timestamp, PyObject* append_time, Cursor* outer
 ) noexcept:
-    cdef Cursor cursor = outer[0]  # of which nothing else has the address, so that it stays in registers
+    cdef Cursor cursor = outer[0]  # nothing else has the address of the copy, so that it stays in registers
     cdef const uint8_t* attributes
     cdef int64_t length, delta, offset, timestamp
     cdef PyObject* value
@@ -181,7 +181,7 @@ cdef bint read_record_into(
 
 
 cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil:
-    """Add up. Whether the total has no more than 64 bits."""
+    """Add up. True if the total has at most 64 bits."""
     total[0] = <int64_t>(<uint64_t>base + <uint64_t>delta)
     return (base ^ total[0]) & (delta ^ total[0]) >= 0
 
@@ -211,7 +211,7 @@ cdef PyObject* read_some_headers(int64_t count, Cursor cursor) noexcept:
 
 
 cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
-    """A text, or what stands for one."""
+    """A text, or the RawHeaderKey that stands for one."""
     cdef int64_t size
     cdef const uint8_t* p
     cdef PyObject* key
@@ -222,7 +222,7 @@ cdef inline PyObject* read_header_key(Cursor* cursor) noexcept:
 
 
 cdef PyObject* new_raw_key(const uint8_t* p, Py_ssize_t size) noexcept:
-    """A RawHeaderKey, if the bytes are not UTF-8, so that they are no text. No Python code runs meanwhile."""
+    """A RawHeaderKey for bytes that are not UTF-8, else NULL. No Python code runs meanwhile."""
     cdef Py_ssize_t text_size
     cdef uint8_t* utf8
     cdef PyObject* raw
@@ -249,7 +249,7 @@ cdef PyObject* new_raw_key(const uint8_t* p, Py_ssize_t size) noexcept:
 
 
 cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
-    """A tuple of two, whose references it takes over; NULL where the second is NULL."""
+    """A tuple of two values, whose references the tuple takes over; NULL where the second is NULL."""
     cdef PyObject* pair = PyTuple_New(2) if value != NULL else NULL
     if pair == NULL:
         decref(key)
@@ -261,7 +261,7 @@ cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
 
 
 def write_records(list records, base_offset, base_timestamp):
-    """The bytes of records, their deltas counted from these; None if it cannot write them."""
+    """The bytes of records, with deltas counted from the bases; None if the kernel cannot write them."""
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef int64_t first_offset, first_timestamp
@@ -322,7 +322,7 @@ cdef inline bint delta_of(PyObject* item, Py_ssize_t slot, int64_t base, int64_t
 
 
 cdef inline bint is_difference(int64_t number, int64_t base, int64_t* delta) noexcept nogil:
-    """Subtract. Whether the difference has no more than 64 bits."""
+    """Subtract. True if the difference has at most 64 bits."""
     delta[0] = <int64_t>(<uint64_t>number - <uint64_t>base)
     return (number ^ base) & (number ^ delta[0]) >= 0
 
@@ -382,7 +382,7 @@ def are_in_order(list records):
 
 
 cdef inline bint number_in(PyObject* item, Py_ssize_t slot, int64_t* number) noexcept:
-    """The number that an attribute is. Whether it is one of 64 bits."""
+    """Read a number from an attribute. True if the attribute is an int of at most 64 bits."""
     cdef PyObject* value = load_slot(item, slot)
     cdef bint done = value != NULL and as_number(value, number)
     release(value)

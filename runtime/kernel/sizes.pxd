@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Sizes: what is computed from a count, a length or an offset goes through `is_size`, the one place that sees it wrap."""
+"""Sizes: all that is computed from a count, a length or an offset goes through `is_size`, which detects overflow."""
 
 from libc.stdint cimport int64_t
 
@@ -16,5 +16,5 @@ cdef extern from *:
     #endif
     }
     """
-    # count * width + more. Whether none of them is negative and the sum is one that a size can be.
+    # count * width + more. True if no argument is negative and the result fits a size.
     bint is_size "kip_is_size"(int64_t count, int64_t width, int64_t more, Py_ssize_t* size) noexcept nogil

@@ -1,7 +1,7 @@
 # The section of tagged fields (KIP-482) that ends a struct, from an instance to bytes.
 
 cdef inline uint8_t* write_tag_section(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
-    """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
+    """Write tagged fields that are not at their defaults, and unknown fields, merged in the order of tags."""
     if plan.tagged_count == 0 and slot_of(instance, plan.unknown_slot)[0] == None_:
         p = reserve(out, p, 1)
         if p == NULL:
@@ -122,7 +122,7 @@ cdef inline bint end_tagged(const Item* item, bint is_there, const TaggedField* 
 
 
 cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noexcept:
-    """A known field with its tag and its size; nothing where it has its default."""
+    """Write a known field with its tag and its size; nothing for a field at its default."""
     cdef TaggedField field
     cdef bint counts = out.counts
     if value == LAZY if item.lazy else is_default(item, value):

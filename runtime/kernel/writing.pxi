@@ -1,7 +1,6 @@
-# From instances to bytes. Every function says whether it could, or gives the address of the next byte, or NULL; it could
-# not where a value is wrong, and also where one is right but unusual, such as a tuple for a list: the generated code
-# then looks at it. No Python code runs meanwhile, so that nothing can change what is being written; without a GIL what
-# is written is what `snapshot` gives.
+# From instances to bytes. Every function returns True or the address of the next byte; and False or NULL if a value is
+# wrong, or right but unusual, such as a tuple for a list: the generated code then looks at the value. No Python code
+# runs meanwhile, so nothing can change what is being written; without a GIL that is what `snapshot` gives.
 
 cdef inline uint8_t* write_struct(const StructPlan* plan, PyObject* instance, uint8_t* p, Output* out) noexcept:
     return write_shared(plan, instance, p, out) if WITHOUT_GIL else write_snapshot(plan, instance, p, out)
@@ -22,7 +21,7 @@ cdef inline uint8_t* write_snapshot(const StructPlan* plan, PyObject* instance, 
 
 
 cdef uint8_t* write_items(const StructPlan* plan, PyObject* instance, Marks* marks, uint8_t* p, Output* out) noexcept:
-    """A struct, whose computed items are not filled in yet; there are marks where it has any."""
+    """A struct, whose computed items are not filled in yet; `marks` is NULL where there are none."""
     cdef const Item* item = plan.items
     cdef const Item* end = item + plan.item_count
     cdef PyObject* value
@@ -127,7 +126,7 @@ cdef inline uint8_t* store_encoded(const Item* item, int64_t number, uint8_t* p)
 
 
 cdef inline uint8_t* store_packed(Kind kind, const Item* item, int64_t number, uint8_t* p) noexcept nogil:
-    """The same of a varint. One of a single byte, as most are, fits every type."""
+    """Store a varint, by the same rules. A varint of a single byte, as most are, fits every type."""
     cdef uint64_t pattern = zigzag(number) if kind == PACKED else <uint64_t>number
     if is_likely(pattern <= 0x7F):
         p[0] = <uint8_t>pattern
@@ -174,7 +173,7 @@ cdef uint8_t* write_array(const Item* item, PyObject* items, bint nullable, uint
 
 
 cdef inline uint8_t* write_integers(int width, const Item* item, PyObject* items, uint8_t* p, Output* out) noexcept:
-    """Elements of a fixed width, for all of which room is made at once."""
+    """Write elements of a fixed width, after room is made for all."""
     cdef int64_t number, low = item.low, high = item.high
     cdef Py_ssize_t i, size
     if not is_size(PyList_GET_SIZE(items), width, 0, &size):
@@ -221,7 +220,7 @@ cdef inline uint8_t* write_elements(const Item* item, PyObject* items, uint8_t* 
 
 
 cdef inline uint8_t* reserve_for_more(Output* out, uint8_t* p, Py_ssize_t size, Py_ssize_t count) noexcept:
-    """The address after the first element, with room for more of its size, if each takes less than its object does."""
+    """Make room for more elements of a size, if each takes less than its object does; the address after the first."""
     cdef Py_ssize_t wanted
     if not 0 < size <= MIN_OBJECT_SIZE or not is_size(count, size, 0, &wanted):
         return p
@@ -269,7 +268,7 @@ cdef inline uint8_t* store_blob(Prefix prefix, PyObject* value, bint nullable, u
     return NULL if p == NULL else store_bytes(out, p, PyBytes_AS_STRING(value), size)
 
 
-# The same for what writes records.
+# Texts and blobs for code that writes records.
 
 cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef uint8_t* p = reserve(out, out.at, MAX_SCALAR_SIZE)
