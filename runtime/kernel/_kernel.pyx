@@ -105,7 +105,7 @@ from checksums cimport *
 from cursor cimport *
 from output cimport *
 from sizes cimport is_size
-from utf8 cimport is_utf8, put_text_of_any
+from utf8 cimport is_utf8, put_text_of_any, text_of
 
 from _thread import RLock
 from struct import pack as packed

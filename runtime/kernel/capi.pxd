@@ -15,6 +15,8 @@ cdef extern from "Python.h":
     PyObject* True_ "Py_True"
     PyObject* False_ "Py_False"
     PyTypeObject PyUnicode_Type
+    ctypedef struct PyASCIIObject:
+        pass
     bint PyType_IsSubtype(PyTypeObject*, PyTypeObject*)
     int PyObject_RichCompareBool(PyObject*, PyObject*, int) nogil
     int Py_EQ
@@ -29,6 +31,7 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject*)
     bint PyFloat_CheckExact(PyObject*)
 
+    PyObject* PyUnicode_New(Py_ssize_t, int)
     PyObject* PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
     bint PyUnicode_CheckExact(PyObject*)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject*)
@@ -175,26 +178,6 @@ cdef extern from *:
         }
     #endif
         return items;
-    }
-
-    /* A new str. What is ASCII, and of more characters than those that Python keeps, needs no decoder. */
-    static inline PyObject* kip_text_of(const uint8_t* utf8, Py_ssize_t size) {
-        const uint64_t high_bits = 0x8080808080808080u;
-        uint64_t word, next;
-        if (size < 8) {
-            word = 0;
-            for (Py_ssize_t i = 0; i < size; i++) word |= utf8[i];
-        } else {
-            memcpy(&word, utf8 + size - 8, 8);
-            for (Py_ssize_t i = 0; i < size - 8; i += 8) {
-                memcpy(&next, utf8 + i, 8);
-                word |= next;
-            }
-        }
-        if (size < 2 || word & high_bits) return PyUnicode_DecodeUTF8((const char*)utf8, size, NULL);
-        PyObject* text = PyUnicode_New(size, 127);
-        if (text != NULL) memcpy((PyASCIIObject*)text + 1, utf8, size);  /* where PyUnicode_1BYTE_DATA would find it */
-        return text;
     }
 
     /* An instance of a class derived from str, which has no other `__new__` run. */
@@ -366,7 +349,6 @@ cdef extern from *:
     # An instance whose slots are empty.
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
-    PyObject* text_of "kip_text_of"(const uint8_t* utf8, Py_ssize_t size)
     PyObject* text_of_class "kip_text_of_class"(PyTypeObject* type, PyObject* text)
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)

@@ -103,30 +103,7 @@ cdef inline bint run_op(const Op* op, Cursor* cursor, Context* context) noexcept
 cdef inline bint skip_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    return take_text(prefix, nullable, cursor, &p, &size) and (size < 0 or is_text(p, size))
-
-
-cdef inline bint is_text(const uint8_t* p, Py_ssize_t size) noexcept nogil:
-    """True if bytes are UTF-8. ASCII, the usual case, is tested by words, the last of which may overlap."""
-    cdef uint64_t word, seen = 0
-    cdef uint32_t half
-    cdef Py_ssize_t i = 0
-    if size >= 8:
-        while i + 8 < size:
-            memcpy(&word, p + i, 8)
-            seen |= word
-            i += 8
-        memcpy(&word, p + size - 8, 8)
-        seen |= word
-    elif size >= 4:
-        memcpy(&half, p, 4)
-        seen = half
-        memcpy(&half, p + size - 4, 4)
-        seen |= half
-    else:
-        for i in range(size):
-            seen |= p[i]
-    return not seen & <uint64_t>0x8080808080808080 or is_utf8(p, size)
+    return take_text(prefix, nullable, cursor, &p, &size) and (size < 0 or is_utf8(p, size))
 
 
 cdef inline bint skip_fixed_elements(const Item* item, Cursor* cursor) noexcept nogil:

@@ -1,32 +1,80 @@
 # cython: language_level=3
-"""Check of UTF-8, by the rules of Python's own decoder, and the text of bytes that break them."""
+"""Texts of UTF-8, its check by the rules of Python's own decoder, and the text of bytes that break them."""
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+
+from capi cimport PyASCIIObject, PyObject, PyUnicode_DecodeUTF8, PyUnicode_New
+
+
+cdef inline bint are_ascii(uint64_t bytes) noexcept nogil:
+    """True if eight bytes, of which some may be 0 and stand for none, are ASCII."""
+    return not bytes & <uint64_t>0x8080808080808080
+
+
+cdef inline bint is_ascii(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """True if bytes are ASCII, as most texts are: tested by words, the last of which may overlap."""
+    cdef uint64_t word, seen = 0
+    cdef uint32_t half
+    cdef Py_ssize_t i = 0
+    if size >= 8:
+        while i + 8 < size:
+            memcpy(&word, p + i, 8)
+            seen |= word
+            i += 8
+        memcpy(&word, p + size - 8, 8)
+        seen |= word
+    elif size >= 4:
+        memcpy(&half, p, 4)
+        seen = half
+        memcpy(&half, p + size - 4, 4)
+        seen |= half
+    else:
+        for i in range(size):
+            seen |= p[i]
+    return are_ascii(seen)
+
+
+cdef inline PyObject* text_of(const uint8_t* utf8, Py_ssize_t size) noexcept:
+    """A new str. ASCII needs no decoder if it is longer than the texts that Python keeps for each character."""
+    cdef PyObject* text
+    if size < 2 or not is_ascii(utf8, size):
+        return PyUnicode_DecodeUTF8(<const char*>utf8, size, NULL)
+    text = PyUnicode_New(size, 127)
+    if text != NULL:
+        memcpy(<PyASCIIObject*>text + 1, utf8, size)  # where PyUnicode_1BYTE_DATA would find it
+    return text
 
 
 cdef inline bint is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """True if bytes are UTF-8. A look at the first byte saves a text in another script the test for ASCII."""
+    cdef bint may_be_ascii = size == 0 or p[0] < 0x80
+    return may_be_ascii and is_ascii(p, size) or is_utf8_of_sequences(p, size)
+
+
+cdef inline bint is_utf8_of_sequences(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """The same, character by character, and eight at once where they are ASCII."""
     cdef const uint8_t* end = p + size
     cdef uint64_t word
     cdef Py_ssize_t taken
     while p < end:
+        if p[0] >= 0x80:
+            taken = sequence_size(p, end - p)
+            if taken == 0:
+                return False
+            p += taken
+            continue
         if end - p >= 8:
             memcpy(&word, p, 8)
-            if not word & <uint64_t>0x8080808080808080:  # eight characters of ASCII
+            if are_ascii(word):
                 p += 8
                 continue
-        if p[0] < 0x80:
-            p += 1
-            continue
-        taken = sequence_size(p, end - p)
-        if taken == 0:
-            return False
-        p += taken
+        p += 1
     return True
 
 
 cdef inline Py_ssize_t sequence_size(const uint8_t* p, Py_ssize_t left) noexcept nogil:
-    """Bytes of the character that starts there and is not ASCII; 0 where none does."""
+    """Size of the character at `p`, which is not ASCII; 0 where none starts."""
     cdef Py_ssize_t size = size_by_lead(p[0])
     if size == 1 or p[0] == 0xED and left > 1 and p[1] > 0x9F:  # a surrogate
         return 0
@@ -34,14 +82,14 @@ cdef inline Py_ssize_t sequence_size(const uint8_t* p, Py_ssize_t left) noexcept
 
 
 cdef inline Py_ssize_t size_by_lead(uint8_t lead) noexcept nogil:
-    """Bytes of a character that starts with a byte which is not ASCII; 1 where none does."""
+    """Size of a character by its first byte, which is not ASCII; 1 where none starts with that byte."""
     if lead < 0xC2 or lead > 0xF4:
         return 1
     return 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 cdef inline Py_ssize_t well_formed_size(const uint8_t* p, Py_ssize_t left) noexcept nogil:
-    """Bytes from there on, one at least, up to the first that cannot go on with a character, or with a surrogate."""
+    """Number of bytes from `p` on, at least one, before the first that continues no character and no surrogate."""
     cdef Py_ssize_t i, size = min(size_by_lead(p[0]), left)
     if size == 1:
         return 1
@@ -55,9 +103,9 @@ cdef inline Py_ssize_t well_formed_size(const uint8_t* p, Py_ssize_t left) noexc
 
 
 cdef inline Py_ssize_t put_text_of_any(const uint8_t* p, Py_ssize_t size, uint8_t* out) noexcept nogil:
-    """Put the text that Java makes of any bytes there, as UTF-8. Its size, which is all that there is without `out`.
+    """Put the text that Java makes of any bytes into `out`, unless NULL, as UTF-8; the size of the text.
 
-    U+FFFD stands for what would be a character if it went on, for a surrogate, and else for each byte that is none.
+    U+FFFD stands for a character that is cut off, for a surrogate, and for each other byte that begins no character.
     """
     cdef const uint8_t* end = p + size
     cdef Py_ssize_t taken, count = 0
