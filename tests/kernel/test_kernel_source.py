@@ -295,7 +295,7 @@ def every_file_is_part_of_the_kernel_and_on_its_map(sources: Sources) -> Iterato
             yield f"{file}: the head of _kernel.pyx does not say what it is for"
 
 
-Check: TypeAlias = Callable[[Sources], Iterator[str]]
+Check: TypeAlias = Callable[[Sources], Iterator[str]] | Line
 
 SEEDS: dict[Check, str] = {
     MEMORY: """
