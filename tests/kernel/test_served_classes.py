@@ -57,7 +57,12 @@ NOT_OF_THE_BYTES = {
     "compact": "`prefix` and `element_prefix` say it",
     "element_width": "`KINDS` has it",
     "ends_at_limit": "reading ends a struct where its cursor does",
+    "has_empty_elements": "`minimum_size` says it",
     "in_order": "the order of the spec, where bytes have another one",
+    "integer": "`number` is its place",
+    "mask": "`lowest` and `bit_count` say it",
+    "unnamed": "the bits say it",
+    "varint": "`kind` says it",
     "width_to_end": "for the tracer, which names the place of a checksum that is missing",
 }
 """Attributes of plans that the kernel does not read, each with the reason."""

@@ -102,7 +102,7 @@ def _values(item: Item) -> Iterator[str]:
     if item.array:
         yield from ("empty", "one")
         is_free = not item.field.sorted_by and not item.field.same_length_as
-        if is_free and item.field.prefix == "" and (item.plan is None or item.plan.minimum_size):
+        if is_free and item.field.prefix == "" and not item.has_empty_elements:
             yield "long"
         return
     if item.plan is not None:

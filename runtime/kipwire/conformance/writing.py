@@ -8,7 +8,7 @@ from typing import Any
 
 from kipwire.codec import checksums
 from kipwire.codec.wire import write_packed, write_upacked, write_varint
-from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
+from kipwire.description.plan import Item, Plan, struct_plan
 from kipwire.description.values import has_prefix, is_present
 from kipwire.model.structs import Struct
 from kipwire.model.types import ENCODINGS, TYPES
@@ -140,4 +140,4 @@ def _compute(plan: Plan, parts: list[bytes]) -> None:
         if item.role == "checksum":
             covered = parts[item.start : number] if item.is_after else parts[item.start :]
             checksum = getattr(checksums, item.field.algorithm)(b"".join(covered))
-            parts[number] = int(checksum).to_bytes(CHECKSUM_WIDTH, "big")
+            parts[number] = int(checksum).to_bytes(item.width, "big")

@@ -1,8 +1,8 @@
 """Fields apart from their bytes: the path to a value, a class in other versions, and conditions on values.
 
 Conditions are what record formats demand of values beyond their types. Reading, writing and test strategies share them;
-generated code has the same conditions as expressions, from `kipgen.resolve.wire`. A condition looks at how long values
-are (how many elements an array has, how many bytes anything else), or whether they are null.
+generated code has the same conditions as expressions, from `kipgen.python.pymodel`. A condition looks at how long
+values are (how many elements an array has, how many bytes anything else), or whether they are null.
 """
 
 from __future__ import annotations

@@ -55,10 +55,14 @@ from functools import cached_property
 
 from kipwire.model.lazy import get_or_set
 from kipwire.model.structs import Field, Struct
-from kipwire.model.types import PLUS_ONE, PREFIXES, TYPES
+from kipwire.model.types import ENCODINGS, PLUS_ONE, PREFIXES, TYPES
 
-CHECKSUM_WIDTH = 4
-"""Bytes."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kipwire.model.types import Encoding
+
 PREFIX_WIDTHS = {row.name: row.width for row in PREFIXES.values() if row.width}
 """Bytes of those prefixes that do not vary."""
 
@@ -75,6 +79,8 @@ class Item:
     """The bit that says if the prefix is present; if it is not, the value takes the rest. None if it always is."""
     bits: tuple[Item, ...] = ()
     """The named bits, for an integer made of bits."""
+    integer: Item | None = None
+    """The integer that it is a bit of, or several."""
     lowest = 0
     """The lowest bit, for such a bit or several; 0 is the lowest of the integer."""
     bit_count = 0
@@ -105,6 +111,19 @@ class Item:
         """True if null is allowed: as a length or count, or as the marker of a struct."""
         self.compact = field.compact
         """True if lengths and counts are unsigned varints of n + 1 (KIP-482), not fixed-width integers of n."""
+        type_ = TYPES.get(self.kind)
+        self.element_width = type_.width if type_ else 0
+        """Bytes of one value, or of one element of an array; 0 where not all take the same number."""
+        self.width = 0 if self.array else self.element_width
+        """Bytes of the whole item; 0 where their number varies."""
+        prefix = type_.prefix if type_ else ""
+        self.element_prefix = PLUS_ONE if prefix and self.compact else prefix
+        """Prefix of one value, or of one element of an array."""
+        self.prefix = field.prefix or (self.element_prefix if not self.array else PLUS_ONE if self.compact else "int32")
+        """Type of the length prefix; empty if the type implies the length.
+
+        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in others null is -1.
+        """
         self.tag = field.tag
         """Number of a tagged field; None for a positional one."""
         self.default = field.default
@@ -117,43 +136,41 @@ class Item:
         """The plan of the struct or of an array's elements; None for primitives."""
         return None if self.field.struct is None else struct_plan(self.field.struct)
 
-    @cached_property
-    def prefix(self) -> str:
-        """Type of the length prefix; empty if the type implies the length.
+    @property
+    def code(self) -> str:
+        """The code of the whole item in the format of the `struct` module; empty where its width varies."""
+        code = TYPES[self.kind].code if self.width else ""
+        return code.upper() if self.role in ("bits", "checksum") else code  # these have no sign
 
-        Like `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; in others null is -1.
-        """
-        if self.field.prefix or not self.array:
-            return self.field.prefix or self.element_prefix
-        return PLUS_ONE if self.compact else "int32"
+    @property
+    def varint(self) -> Encoding | None:
+        """The encoding of its integer, or of the elements, if that is a varint."""
+        return ENCODINGS.get(self.kind)
 
-    @cached_property
-    def element_prefix(self) -> str:
-        """Prefix of one element of an array."""
-        prefix = TYPES[self.kind].prefix if self.kind in TYPES else ""
-        return PLUS_ONE if prefix and self.compact else prefix
+    @property
+    def has_empty_elements(self) -> bool:
+        """True for an array of structs that can take no byte, of which a message may have any number."""
+        return self.array and self.plan is not None and self.plan.minimum_size == 0
 
-    @cached_property
-    def element_width(self) -> int:
-        """Bytes of one value, or of one element of an array; 0 where not all take the same number."""
-        return TYPES[self.kind].width if self.kind in TYPES else 0
+    @property
+    def mask(self) -> int:
+        """The bits of the integer that it is."""
+        return (1 << self.bit_count) - 1 << self.lowest
 
-    @cached_property
-    def width(self) -> int:
-        """Bytes of the whole item; 0 where their number varies."""
-        if self.role == "checksum":
-            return CHECKSUM_WIDTH
-        return 0 if self.array else self.element_width
+    @property
+    def unnamed(self) -> int:
+        """The bits without a name, which must be zero, for an integer made of bits."""
+        return (1 << 8 * self.width) - 1 - sum(bit.mask for bit in self.bits)
 
 
 class Plan:
     """One struct on the wire."""
 
-    def __init__(self, cls: type[Struct]) -> None:
+    def __init__(self, cls: type[Struct], make_item: Callable[[Field], Item] = Item) -> None:
         self.cls = cls
         self.flexible = cls.FLEXIBLE
         """True if a tag section follows the items."""
-        items = [Item(field) for field in cls.FIELDS]
+        items = [make_item(field) for field in cls.FIELDS]
         self.is_plain = not any(map(_says_more, cls.FIELDS))
         """True if type and `compact` alone determine the length of every item."""
         self.in_order = items if self.is_plain else _resolve_items(items)
@@ -162,8 +179,11 @@ class Plan:
         """The items before the tag section, in the order of the bytes."""
         self.tagged = sorted((one for one in items if one.tag is not None), key=lambda one: one.tag or 0)
         """The fields of the tag section in the order of their tags."""
-        self.declared_tags = sorted(cls.DECLARED_TAGS)
-        """The tags that any version declares: no unknown field can have one of them."""
+
+    @cached_property
+    def declared_tags(self) -> list[int]:
+        """The tags that any version declares, ascending: no unknown field can have one of them."""
+        return sorted(self.cls.DECLARED_TAGS)
 
     @cached_property
     def attributes(self) -> list[Item]:
@@ -267,7 +287,8 @@ def _resolve_items(named: list[Item]) -> list[Item]:
     for item in named:
         field = item.field
         if field.bit is not None:
-            item.number, item.lowest, item.bit_count = len(items) - 1, field.bit, field.bits or 1
+            item.integer, item.number = items[-1], len(items) - 1
+            item.lowest, item.bit_count = field.bit, field.bits or 1
             items[-1].bits += (item,)
             bits[item.name] = item
             continue
@@ -281,15 +302,11 @@ def _resolve_items(named: list[Item]) -> list[Item]:
         if item.role == "checksum":
             item.start = numbers[item.field.start]
             item.is_after = item.start < number
-            item.width_to_end = _width(items[number:])
+            after = items[number:]
+            item.width_to_end = sum(one.width for one in after) if all(one.width for one in after) else None
         if item.field.size_only_with:
             item.prefix_presence = values[item.field.size_only_with].presence
         if item.prefix_presence or item.field.prefix == "rest":
-            # The prefix itself is then not there.
-            item.after = _width(items[number + (2 if item.prefix_presence else 1) :]) or 0
+            # What has no fixed width among them is not there when the value takes the rest.
+            item.after = sum(one.width for one in items[number + 1 :])
     return items
-
-
-def _width(items: list[Item]) -> int | None:
-    """Sum the widths of items; None if one of them has no fixed width."""
-    return sum(item.width for item in items) if all(item.width for item in items) else None

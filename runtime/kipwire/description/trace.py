@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from kipwire.codec import checksums
 from kipwire.codec.empty_elements import most_empty_elements
 from kipwire.description.fields import fault, fault_of_null
-from kipwire.description.plan import CHECKSUM_WIDTH, Item, Plan, struct_plan
+from kipwire.description.plan import Item, Plan, struct_plan
 from kipwire.description.trace_numbers import NumberTracer
 from kipwire.model.errors import abbreviate, path_text
 from kipwire.model.structs import Field, Root
@@ -250,7 +250,7 @@ class Tracer(NumberTracer):
             return self.section(item, start, end, f" of the {length} that {item.name} takes")
         if item.plan is None:
             return length, self.primitives(item, length, start)
-        if item.plan.minimum_size == 0:
+        if item.has_empty_elements:
             self.empty_elements += length
             self.check_empty_elements(pos, self.limit)
         key = None
@@ -341,7 +341,7 @@ class Tracer(NumberTracer):
         if item.role == "bits":
             return self.bits(frame, item, pos)
         if item.role == "checksum":
-            end = self.need(pos, CHECKSUM_WIDTH)
+            end = self.need(pos, item.width)
             number = int.from_bytes(self.data[pos:end], "big")
             self.emit("checksum", pos, end, number, field)
             return number, end
@@ -363,14 +363,12 @@ class Tracer(NumberTracer):
 
     def bits(self, frame: Frame, item: Item, pos: int) -> tuple[int, int]:
         signed, end = self.scalar(item.kind, pos)
-        number = unnamed = signed & (1 << 8 * item.width) - 1
+        number = signed & (1 << 8 * item.width) - 1
         self.emit("bits", pos, end, number, item.field)
-        for bit in item.bits:
-            unnamed &= ~(((1 << bit.bit_count) - 1) << bit.lowest)
-        if unnamed:
+        if unnamed := number & item.unnamed:
             self.fail(pos, f"bits 0x{unnamed:x} are set, but have no name; they must be zero")
         for bit in item.bits:
-            value: int = number >> bit.lowest & (1 << bit.bit_count) - 1
+            value: int = (number & bit.mask) >> bit.lowest
             if bit.field.bits is None:
                 value = bool(value)
             frame.seen[bit.name] = Seen(pos, value)
@@ -405,7 +403,7 @@ class Tracer(NumberTracer):
                 self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
 
     def verify(self, item: Item, at: int, start: int, end: int) -> None:
-        there = int.from_bytes(self.data[at : at + CHECKSUM_WIDTH], "big")
+        there = int.from_bytes(self.data[at : at + item.width], "big")
         due = getattr(checksums, item.field.algorithm)(self.data[start:end])
         if there != due:
             self.path.append(item.name)

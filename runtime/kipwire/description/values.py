@@ -163,7 +163,7 @@ class Checker(Visitor):
         if not prefix:
             if number > wire.MAX_LENGTH:
                 self.fail(f"{what} of {number} {unit}; the limit is {wire.MAX_LENGTH}")
-            if item.plan is not None and item.plan.minimum_size == 0:
+            if item.has_empty_elements:
                 self.empty_arrays.append((path_text(self.path), number))
         elif has_prefix(item, struct):
             _, most = _RANGES["int16" if prefix == "int16" else "int32"]

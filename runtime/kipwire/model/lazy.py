@@ -88,6 +88,11 @@ class _Text:
         return next((field.about for field in instance.owner.FIELDS if field.slot == instance.slot), None)
 
 
+def lazy_slot(name: str) -> str:
+    """Name the slot with the value of a lazy struct, whose own name is that of the descriptor."""
+    return f"_lazy_{name}"
+
+
 class LazyStruct(Generic[T]):
     """A tagged struct that is made on first use, since most are never sent or read."""
 
@@ -98,7 +103,7 @@ class LazyStruct(Generic[T]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.owner = owner
-        self.slot = f"_lazy_{name}"
+        self.slot = lazy_slot(name)
 
     if TYPE_CHECKING:
 

@@ -10,7 +10,7 @@ from math import isnan
 from kipwire import model
 from kipwire.model.lazy import DEFAULT as DEFAULT
 from kipwire.model.lazy import LazyStruct as LazyStruct
-from kipwire.model.lazy import UnknownTaggedFields, get_or_set
+from kipwire.model.lazy import UnknownTaggedFields, get_or_set, lazy_slot
 from kipwire.model.types import KINDS, SIZED
 
 TYPE_CHECKING = False
@@ -193,19 +193,25 @@ class Field:
         """Name a number by the enum of the field: one member, one for each bit that is set, or none."""
         return () if self.owner is None else model.enums.named(self.owner, self.name, number)
 
+    def arguments(self) -> dict[str, Any]:
+        """Return the keyword arguments that make it, those at their defaults left out."""
+        defaults = Field.__init__.__kwdefaults__ or {}
+        found = {name: getattr(self, "_compact" if name == "compact" else name) for name in defaults}
+        return {name: value for name, value in found.items() if value != defaults[name]}
+
     @property
     def json_name(self) -> str:
         return self.spec_name[0].lower() + self.spec_name[1:]
 
     @property
     def is_lazy(self) -> bool:
-        """True for a struct that is made on first use."""
+        """True for a struct that is made on first use: most tagged ones are never sent or read."""
         return self.tag is not None and self.struct is not None and not self.array and self.default is not None
 
     @property
     def slot(self) -> str:
         """Name of the slot with the value: the field's name, or another one if a property makes a tagged struct."""
-        return f"_lazy_{self.name}" if self.is_lazy else self.name
+        return lazy_slot(self.name) if self.is_lazy else self.name
 
     @property
     def is_varint(self) -> bool:
