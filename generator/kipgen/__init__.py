@@ -14,12 +14,14 @@ the rooms, and `make lint` checks it.
    tests. Most judge one message, some all of a folder, some an enum. `reading.check` runs 1 to 4.
 5. `reading.parse.build_message`: a draft without errors -> a `language.spec.MessageSpec`, in which every default of the
    language is filled in.
-6. `resolve.wire`: a `MessageSpec` and one version -> a `WireMessage`, exactly what this version has on the wire. All
-   version logic ends here: no later stage has a version range, and two versions have the same form if their
-   descriptions are equal (`same_form`). What sets record formats apart becomes attributes of `WireField` here, too.
-7. `python.steps`: the items of a struct -> `Step`s, the order in which straight-line Python reads or writes them;
-   numbers of a fixed width side by side become one call of the `struct` module.
-8. `python.pymodel`: a `WireStruct` -> a `PyStruct`, with its declarations, its steps and its `FIELDS`.
+6. `resolve.wire`: a `MessageSpec` and one version -> a class, with the `FIELDS` of the one to be generated, and without
+   a codec. All version logic ends here: no later stage has a version range, and `same_form` compares two versions. What
+   sets record formats apart becomes arguments of `Field` here, too. The plan of the class, from
+   `kipwire.description.plan`, is what all later stages read, as the kernel does: its items, exactly as on the wire.
+7. `python.steps`: the items of a plan -> `Step`s, the order in which straight-line Python reads or writes them; numbers
+   of a fixed width side by side become one call of the `struct` module.
+8. `python.pymodel`: a class -> a `PyStruct`, with its declarations, its steps and its `FIELDS`. Python's names begin
+   here: a `PyField` is an item that has them.
 9. `python.render`: `PyStruct`s and templates/ -> the text of each module, as black formats it. A version that is the
    same as the one before gets a short module that refers to it. read.py.j2 begins with what the variables of generated
    code mean.
@@ -44,10 +46,10 @@ To add a property of specs: its name in the JSON Schema (2), its attribute in `l
 everything at run time that reads no generated code (8). CONTRIBUTING.md has the places for a type and for a property of
 record formats, one by one.
 
-`data` is another way on from stage 6: the wire descriptions of a package as one JSON document, for programs in other
+`data` is another way on from stage 6: the plans of a package as one JSON document, for programs in other
 languages (docs/resolved.md). It refers to nothing of Python.
 
 `language` has the data that all stages share, and imports none of them. `commands` has the command line: it calls the
-stages, prints, and sets exit statuses. Next to them `commands.compat` compares two revisions of specs by their wire
-descriptions (6), and `commands.drift` compares specs with Kafka's own.
+stages, prints, and sets exit statuses. Next to them `commands.compat` compares two revisions of specs by the plans of
+their classes (6), and `commands.drift` compares specs with Kafka's own.
 """

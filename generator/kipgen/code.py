@@ -63,7 +63,7 @@ def fit(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return value if all(fit(item) is item for item in value) else NotCode(repr(value))
     if isinstance(value, float | bytes):
-        return NotCode(repr(value))  # their defaults are expressions already, made in `resolve.wire`
+        return NotCode(repr(value))  # their defaults are expressions already, made in `python.pymodel`
     # Jinja prints an object by its `__str__`, so such an object is judged by that text.
     if getattr(type(value), "__str__", None) is not object.__str__ and not isinstance(value, int | jinja2.Undefined):
         return value if fit(str(value)) == str(value) else NotCode(str(value))

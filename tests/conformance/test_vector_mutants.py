@@ -6,24 +6,24 @@ import random
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
 from kipgen.commands.app import app
 from kipgen.language.spec import MessageSpec
-from kipgen.language.types import Encoding
 from kipgen.reading.check import read_file
 from kipgen.resolve import headers
-from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
+from kipgen.resolve.wire import WireMessage, WireStruct, resolve
 from kipgen.resources import kafka_spec, kafka_specs
 from kipwire.conformance.vectors import read_index, read_vectors
 from kipwire.console.conform.program import Program
 from kipwire.console.conform.questions import Claims, Verdict, evaluate, questions
-from kipwire.model.types import PLUS_ONE
+from kipwire.description.plan import Item
+from kipwire.model.structs import Field
+from kipwire.model.types import TYPES
 from tests.support.places import ROOT
 from tests.support.spec_package import write_package
 
@@ -54,56 +54,58 @@ class Mutant(NamedTuple):
     version: int
     struct: str
     field: int
-    """Its number among the items of the struct."""
+    """Its number among the fields of the struct."""
 
-    def apply(self, message: WireMessage) -> WireMessage:
-        """Return the wire description of the version with the mistake."""
-        structs = tuple(self._changed(one) for one in message.structs)
-        return replace(message, structs=structs, root=self._changed(message.root))
-
-    def _changed(self, struct: WireStruct) -> WireStruct:
-        if struct.class_name != self.struct:
-            return struct
-        items = list(struct.items)
-        if self.kind == "order":
-            items[self.field : self.field + 2] = reversed(items[self.field : self.field + 2])
-        else:
-            items[self.field] = CHANGES[self.kind](items[self.field])
-        return replace(struct, items=tuple(items))
+    def apply(self, message: type[WireMessage]) -> None:
+        """Put the mistake into the classes of the version."""
+        for struct in (*message.STRUCTS, message):
+            if struct.__name__ == self.struct:
+                fields = list(struct.FIELDS)
+                if self.kind == "order":
+                    fields[self.field : self.field + 2] = reversed(fields[self.field : self.field + 2])
+                else:
+                    fields[self.field] = CHANGES[self.kind](fields[self.field])
+                struct.FIELDS = tuple(fields)
+                struct.__init_subclass__()
 
 
-def widened(item: WireField) -> WireField:
-    return replace(item, type=replace(item.type, element=WIDER[item.type.element]))
+def changed(field: Field, *, type_: str = "", **arguments: Any) -> Field:
+    return Field(field.name, field.spec_name, type_ or field.type, **{**field.arguments(), **arguments})
 
 
-def retagged(item: WireField) -> WireField:
-    assert item.tag is not None
-    return replace(item, tag=item.tag + 100)
+def widened(field: Field) -> Field:
+    return changed(field, type_=field.type.replace(field.element, WIDER[field.element]))
 
 
-def other_null(item: WireField) -> WireField:
-    default = () if item.type.is_array or item.type.has_struct else "" if item.type.element == "string" else b""
-    if item.nullable:
-        return replace(item, nullable=False, default=item.default if item.default is not None else default)  # type: ignore[arg-type]
-    return replace(item, nullable=True)
+def retagged(field: Field) -> Field:
+    assert field.tag is not None
+    return changed(field, tag=field.tag + 100)
 
 
-def other_default(item: WireField) -> WireField:
-    if item.type.is_array or item.type.has_struct:
-        return replace(item, nullable=True, default=None) if item.default is not None else replace(item, default=())
-    if item.type.element in ("string", "bytes"):
-        return replace(item, default="other" if item.default is None or item.type.element == "string" else b"\1")  # type: ignore[arg-type]
-    return replace(item, default=not item.default if item.type.element == "bool" else 77)
+def other_null(field: Field) -> Field:
+    default = () if field.array or field.struct else "" if field.element == "string" else b""
+    if field.nullable:
+        return changed(field, nullable=False, default=field.default if field.default is not None else default)
+    return changed(field, nullable=True)
 
 
-def other_encoding(item: WireField) -> WireField:
-    if item.is_sized:
-        prefix = item.type.prefix if item.compact else PLUS_ONE
-        return replace(item, compact=not item.compact, prefix=prefix)
-    return replace(item, encoding=Encoding("packed" if item.type.bits == 16 else "upacked", item.type.bits))
+def other_default(field: Field) -> Field:
+    if field.array or field.struct:
+        return changed(field, nullable=True, default=None) if field.default is not None else changed(field, default=())
+    if field.element in ("string", "bytes"):
+        is_text = field.default is None or field.element == "string"
+        return changed(field, default="other" if is_text else b"\1")
+    return changed(field, default=not field.default if field.element == "bool" else 77)
 
 
-CHANGES: dict[str, Callable[[WireField], WireField]] = {
+def other_encoding(field: Field) -> Field:
+    if Item(field).prefix:
+        return changed(field, compact=not field.compact)
+    bits = TYPES[field.element].bits
+    return changed(field, encoding=f"packed{bits}" if bits == 16 else f"upacked{bits}")
+
+
+CHANGES: dict[str, Callable[[Field], Field]] = {
     "width": widened,
     "tag": retagged,
     "null": other_null,
@@ -112,23 +114,24 @@ CHANGES: dict[str, Callable[[WireField], WireField]] = {
 }
 
 
-def can_have(kind: str, struct: WireStruct, number: int) -> bool:
+def can_have(kind: str, struct: type[WireStruct], number: int) -> bool:
     """True if a field can have a mistake of this kind that changes the bytes."""
-    item = struct.items[number]
+    field = struct.FIELDS[number]
+    has_length = bool(Item(field).prefix)
     match kind:
         case "width":
-            return item.type.element in WIDER
+            return field.element in WIDER
         case "order":
-            after = struct.items[number + 1 : number + 2]
-            return item.tag is None and any(one.tag is None for one in after)
+            after = struct.FIELDS[number + 1 : number + 2]
+            return field.tag is None and any(one.tag is None for one in after)
         case "tag":
-            return item.tag is not None
+            return field.tag is not None
         case "null":
-            return item.is_sized
+            return has_length
         case "default":
-            return item.tag is not None and item.type.element not in ("uuid", "records")
+            return field.tag is not None and field.element not in ("uuid", "records")
         case _:
-            return item.is_sized or (item.type.is_integer and item.type.is_encodable)
+            return has_length or (not field.array and field.element in TYPES and TYPES[field.element].encodable)
 
 
 def specs(names: Iterable[str]) -> Iterator[MessageSpec]:
@@ -147,11 +150,11 @@ def mutants(seed: int, count: int, names: Iterable[str] = MESSAGES) -> list[Muta
     for spec in specs(names):
         for version in spec.valid_versions.each():
             message = resolve(spec, version)
-            for struct in (*message.structs, message.root):
-                for number in range(len(struct.items)):
+            for struct in (*message.STRUCTS, message):
+                for number in range(len(struct.FIELDS)):
                     for kind in KINDS:
                         if can_have(kind, struct, number):
-                            mutant = Mutant(kind, spec.name, version, struct.class_name, number)
+                            mutant = Mutant(kind, spec.name, version, struct.__name__, number)
                             possible[kind].append(mutant)
     chosen = [rng.sample(possible[kind], -(-count // len(KINDS))) for kind in KINDS]
     return [mutant for group in zip(*chosen, strict=True) for mutant in group][:count]
@@ -206,13 +209,15 @@ def check(vectors: Path, chosen: list[Mutant], folder: Path, monkeypatch: pytest
     for number, mutant in enumerate(chosen):
         with monkeypatch.context() as patch:
 
-            def changed(
+            def mutated(
                 spec: MessageSpec, version: int, header_version: int | None = None, mutant: Mutant = mutant
-            ) -> WireMessage:
+            ) -> type[WireMessage]:
                 message = resolve(spec, version, header_version)
-                return mutant.apply(message) if (spec.name, version) == (mutant.message, mutant.version) else message
+                if (spec.name, version) == (mutant.message, mutant.version):
+                    mutant.apply(message)
+                return message
 
-            patch.setattr(headers, "resolve", changed)
+            patch.setattr(headers, "resolve", mutated)
             one = folder / f"specs_{number}"
             copy_specs(of_api(mutant.message), one)
             package = folder / f"mutant_{number}"

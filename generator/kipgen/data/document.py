@@ -26,8 +26,9 @@ from kipgen.python.render_enums import message_number_name, numbered_messages
 from kipgen.reading import check
 from kipgen.reading.enum_spec import EnumSpec, EnumValue
 from kipgen.resolve.headers import HeaderVersions, header_versions, resolve_versions
-from kipgen.resolve.wire import WireMessage, WireStruct
+from kipgen.resolve.wire import WireMessage, WireStruct, same_form
 from kipgen.resources import kafka_spec
+from kipwire.description.plan import struct_plan
 from kipwire.model.api_keys import UNSUPPORTED_VERSION
 
 FORMAT = 1
@@ -117,11 +118,11 @@ def _message(spec: MessageSpec, headers: HeaderVersions, enums: frozenset[str]) 
     return data
 
 
-def _alike(resolved: Iterable[WireMessage]) -> Iterator[list[WireMessage]]:
+def _alike(resolved: Iterable[type[WireMessage]]) -> Iterator[list[type[WireMessage]]]:
     """Group the versions in runs of the same form."""
-    run: list[WireMessage] = []
+    run: list[type[WireMessage]] = []
     for message in resolved:
-        if run and not message.same_form(run[-1]):
+        if run and not same_form(message, run[-1]):
             yield run
             run = []
         run.append(message)
@@ -129,32 +130,30 @@ def _alike(resolved: Iterable[WireMessage]) -> Iterator[list[WireMessage]]:
         yield run
 
 
-def _form(alike: Sequence[WireMessage], enums: frozenset[str]) -> Data:
+def _form(alike: Sequence[type[WireMessage]], enums: frozenset[str]) -> Data:
     """Describe the wire form that one or more neighbouring versions share."""
     message = alike[0]
-    data: Data = {"versions": [one.version for one in alike]}
-    if message.header_version is not None:
-        data["headerVersion"] = message.header_version
-    own_names = {names.class_name(name): name for name in message.spec.struct_fields}
-    structs = (*message.structs, message.root)
-    data["structs"] = [_struct(own_names[one.class_name], one, message, enums) for one in structs]
+    data: Data = {"versions": [one.VERSION for one in alike]}
+    if "HEADER_VERSION" in vars(message):
+        data["headerVersion"] = message.HEADER_VERSION
+    own_names = {names.class_name(name): name for name in message.SPEC.struct_fields}
+    data["structs"] = [_struct(own_names[one.__name__], one, message, enums) for one in (*message.STRUCTS, message)]
     return data
 
 
-def _struct(name: str, struct: WireStruct, message: WireMessage, enums: frozenset[str]) -> Data:
+def _struct(name: str, struct: type[WireStruct], message: type[WireMessage], enums: frozenset[str]) -> Data:
     data: Data = {"name": name}
-    if struct.about and struct is not message.root:
-        data["about"] = struct.about
-    if struct.may_be_empty:
+    if struct.ABOUT and struct is not message:
+        data["about"] = struct.ABOUT
+    if not message.SPEC.is_layout and struct_plan(struct).minimum_size == 0:
         data["mayTakeNoBytes"] = True
-    present = [field for field in message.spec.struct_fields[name] if message.version in field.versions]
-    found = items(struct.items, present, enums)
+    present = [field for field in message.SPEC.struct_fields[name] if message.VERSION in field.versions]
+    found = items(struct, present, enums)
     data["items"] = [item for item in found if "tag" not in item]
-    if struct.flexible:
+    if struct.FLEXIBLE:
         tagged = sorted((item for item in found if "tag" in item), key=lambda item: int(item["tag"]))
         # Kafka's readers refuse a tag that only other versions have a field for, so it is no unknown field.
-        refused = sorted(set(struct.declared_tags) - {item["tag"] for item in tagged})
-        data["tagSection"] = {"fields": tagged, "refusedTags": refused}
+        data["tagSection"] = {"fields": tagged, "refusedTags": sorted(struct.OTHER_TAGS)}
     return data
 
 

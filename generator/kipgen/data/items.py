@@ -17,139 +17,141 @@ from collections.abc import Sequence
 from typing import Any
 
 from kipgen.language.layout_properties import REST
-from kipgen.language.spec import Default, FieldSpec, enum_of
-from kipgen.python.steps import fixed_code
-from kipgen.resolve.wire import Presence, WireField
+from kipgen.language.spec import FieldSpec, enum_of
+from kipgen.resolve.wire import WireStruct
+from kipwire.description.fields import is_required
 from kipwire.description.json_codec import float_to_json, uuid_to_json
-from kipwire.model.types import MAX_STRING, PLUS_ONE, PREFIXES, TYPES
+from kipwire.description.plan import Item, struct_plan
+from kipwire.model.structs import Field
+from kipwire.model.types import KINDS, MAX_STRING, PLUS_ONE, PREFIXES, TYPES
 
 Data = dict[str, Any]
 """An object of JSON."""
 
 _VARINTS = {"packed": "zigzag_varint", "upacked": "unsigned_varint"}
-_KINDS = {"text": "string", "blob": "bytes"}
 
 
-def items(wire: Sequence[WireField], spec_fields: Sequence[FieldSpec], enums: frozenset[str]) -> list[Data]:
-    """Describe the items of a struct, tagged ones among them.
+def items(struct: type[WireStruct], spec_fields: Sequence[FieldSpec], enums: frozenset[str]) -> list[Data]:
+    """Describe the items of a struct in the order of the spec, tagged ones among them.
 
     Args:
-        wire: the items in the order of the spec.
+        struct: the class of the struct.
         spec_fields: the fields that the spec has for the struct.
         enums: the names of the enums of the package.
     """
-    spec_names = {one.attribute: one.spec_name for item in wire for one in (item, *item.inner)}
     by_name = {field.name: field for field in spec_fields}
-    # A value that takes the rest leaves the bytes of the items after it, which all have a fixed width.
-    widths = [_width(item) for item in wire]
-    return [
-        _item(item, by_name[item.spec_name], spec_names, sum(widths[at + 1 :]), enums) for at, item in enumerate(wire)
-    ]
+    spec_names = {field.name: field.spec_name for field in struct.FIELDS}
+    found = []
+    for item in struct_plan(struct).in_order:
+        data = _head(item, struct.TEXTS)
+        if item.tag is not None:
+            data["tag"] = item.tag
+        data["value"] = _value(item)
+        found.append(data | _rest(item, by_name[item.field.spec_name], spec_names, struct.TEXTS, enums))
+    return found
 
 
-def _item(item: WireField, spec: FieldSpec, spec_names: dict[str, str], after: int, enums: frozenset[str]) -> Data:
-    data: Data = {"name": item.spec_name, "attribute": item.attribute, "role": item.role}
-    if item.about:
-        data["about"] = item.about
-    if item.tag is not None:
-        data["tag"] = item.tag
-    data["value"] = _value(item, spec_names, after)
+def _head(item: Item, texts: dict[str, str]) -> Data:
+    data: Data = {"name": item.field.spec_name, "attribute": item.name, "role": item.role}
+    about = texts[item.field.spec_name]
+    return data | {"about": about} if about else data
+
+
+def _rest(
+    item: Item, spec: FieldSpec, spec_names: dict[str, str], texts: dict[str, str], enums: frozenset[str]
+) -> Data:
+    """Describe an item apart from its bytes."""
+    data: Data = {}
+    field = item.field
     if item.presence is not None:
-        data["presentIf"] = _condition(item.presence, spec_names)
+        data["presentIf"] = _condition(item.presence)
         data["absentMeans"] = "null" if item.nullable else "empty"
     if item.role == "value":
         if item.nullable:
             data["nullable"] = True
-        if item.is_required:
+        if is_required(field):
             data["required"] = True
         else:
-            data["default"] = _default(item)
-        data |= {name: True for name, it in (("ignorable", item.ignorable), ("mapKey", item.map_key)) if it}
-        if item.entity_type is not None:
-            data["entityType"] = item.entity_type
+            data["default"] = _default(field)
+        data |= {name: True for name, it in (("ignorable", field.ignorable), ("mapKey", field.map_key)) if it}
+        if field.entity_type is not None:
+            data["entityType"] = field.entity_type
         if (enum := enum_of(spec)) in enums:
             data["enumOfBits" if spec.enum_bits else "enum"] = enum
     elif item.role == "checksum":
-        data |= {"algorithm": item.algorithm, "from": spec_names[item.start or ""]}
+        data |= {"algorithm": field.algorithm, "from": spec_names[field.start]}
         data["to"] = "here" if item.is_after else "end"
     elif item.role == "constant":
         data["constant"] = item.default
     elif item.role == "bits":
-        data |= {"bits": [_bit(bit, spec_names) for bit in item.inner], "zeroMask": item.unnamed}
-    if item.sorted_by is not None:
-        data["sortedByAttribute"] = item.sorted_by
-    for name, attribute in (("requiredIf", item.required_if), ("sameLengthAs", item.same_length_as)):
-        if attribute is not None:
+        data |= {"bits": [_bit(bit, texts) for bit in item.bits], "zeroMask": item.unnamed}
+    if field.sorted_by:
+        data["sortedByAttribute"] = field.sorted_by
+    for name, attribute in (("requiredIf", field.required_if), ("sameLengthAs", field.same_length_as)):
+        if attribute:
             data[name] = spec_names[attribute]
     return data
 
 
-def _bit(bit: WireField, spec_names: dict[str, str]) -> Data:
+def _bit(bit: Item, texts: dict[str, str]) -> Data:
     """Describe one bit, or several with one value."""
-    data: Data = {"name": bit.spec_name, "attribute": bit.attribute, "role": bit.role}
-    if bit.about:
-        data["about"] = bit.about
-    data |= {"type": "bool" if bit.bits is None else "integer", "lowest": bit.bit, "width": bit.bits or 1}
-    if bit.role == "presence" and bit.presence is not None:
-        data["presenceOf"] = spec_names[bit.presence.value]
+    data = _head(bit, texts)
+    data |= {"type": "bool" if bit.field.bits is None else "integer", "lowest": bit.lowest, "width": bit.bit_count}
+    if bit.of is not None:
+        data["presenceOf"] = bit.of.field.spec_name
     else:
-        data["default"] = _default(bit)
+        data["default"] = _default(bit.field)
     return data
 
 
-def _condition(presence: Presence, spec_names: dict[str, str]) -> Data:
-    return {"bit": spec_names[presence.name], "is": 1 if presence.means_present else 0}
+def _condition(presence: Item) -> Data:
+    return {"bit": presence.field.spec_name, "is": 1 if presence.means_present else 0}
 
 
-def _value(item: WireField, spec_names: dict[str, str], after: int) -> Data:
+def _value(item: Item) -> Data:
     """Describe how to read the bytes of an item."""
-    if not item.type.is_array:
-        return _single(item, item.prefix, spec_names, after)
-    data: Data = {"type": "array", **_length(item, item.prefix, spec_names, after)}
-    # Elements are compact where their array is.
-    element_prefix = None if item.type.has_struct else TYPES[item.type.element].prefix or None
-    return {**data, "element": _single(item, PLUS_ONE if element_prefix and item.compact else element_prefix)}
-
-
-def _single(item: WireField, prefix: str | None, spec_names: dict[str, str] | None = None, after: int = 0) -> Data:
-    """Describe one value, or one element of an array, which is never null and whose length no bit decides."""
-    is_element = spec_names is None
-    kind = item.type.kind
-    if kind == "struct":
-        data: Data = {"type": "struct", "struct": item.type.element}
-        if item.nullable and not is_element:
-            # Kafka marks null by an int8 in the body of a message, and by an unsigned varint in tagged data.
-            tagged: Data = {"form": "unsigned_varint", "bits": 31, "present": 1, "null": 0}
-            data["marker"] = {"form": "int8", "present": 1, "null": -1} if item.tag is None else tagged
-        return data
-    if kind in _KINDS:
-        if spec_names is None:
-            return {"type": item.type.element, "prefix": _prefix(item.type.element, prefix, "bytes", may_be_null=False)}
-        return {"type": item.type.element, **_length(item, prefix, spec_names, after)}
-    data = {"type": item.type.element}
-    if item.encoding is not None and item.encoding.scheme != "fixed":
-        return {**data, "form": _VARINTS[item.encoding.scheme], "bits": item.encoding.bits}
-    data |= {"form": "fixed", "width": item.element_width}
-    if kind == "integer":
-        data["signed"] = TYPES[item.type.element].signed and item.role not in ("checksum", "bits")
+    if item.array:
+        return {"type": "array", **_length(item), "element": _element(item)}
+    if item.prefix:
+        return {"type": item.field.element, **_length(item)}
+    data = _element(item)
+    if item.kind == "struct" and item.nullable:
+        # Kafka marks null by an int8 in the body of a message, and by an unsigned varint in tagged data.
+        tagged: Data = {"form": "unsigned_varint", "bits": 31, "present": 1, "null": 0}
+        data["marker"] = {"form": "int8", "present": 1, "null": -1} if item.tag is None else tagged
     return data
 
 
-def _length(item: WireField, prefix: str | None, spec_names: dict[str, str], after: int) -> Data:
+def _element(item: Item) -> Data:
+    """Describe one value that is never null, or one element of an array, whose length no bit decides."""
+    element = item.field.element
+    if item.kind == "struct":
+        return {"type": "struct", "struct": element}
+    if item.element_prefix:
+        return {"type": element, "prefix": _prefix(element, item.element_prefix, "bytes", may_be_null=False)}
+    if item.varint is not None:
+        return {"type": element, "form": _VARINTS[item.varint.scheme], "bits": item.varint.bits}
+    data: Data = {"type": element, "form": "fixed", "width": item.element_width}
+    if KINDS[element] == "integer":
+        data["signed"] = TYPES[element].signed and item.role not in ("checksum", "bits")
+    return data
+
+
+def _length(item: Item) -> Data:
     """Describe the length of an item: a prefix, the rest, or first the one and else the other."""
-    if prefix == REST:
-        return {"rest": {"after": after}}
-    counts = "bytes" if item.sized or not item.type.is_array else "elements"
+    if item.prefix == REST:
+        return {"rest": {"after": item.after}}
+    counts = "bytes" if item.field.sized or not item.array else "elements"
     may_be_null = item.nullable and item.presence is None
-    data: Data = {"prefix": _prefix(str(item.type), prefix, counts, may_be_null=may_be_null)}
-    if item.partner is not None:
-        data["prefix"]["presentIf"] = _condition(item.partner, spec_names)
-        data["rest"] = {"after": after}
+    data: Data = {"prefix": _prefix(item.field.type, item.prefix, counts, may_be_null=may_be_null)}
+    if item.prefix_presence is not None:
+        data["prefix"]["presentIf"] = _condition(item.prefix_presence)
+        data["rest"] = {"after": item.after}
     return data
 
 
-def _prefix(type_: str, prefix: str | None, counts: str, *, may_be_null: bool) -> Data:
-    row = PREFIXES[prefix or ""]
+def _prefix(type_: str, prefix: str, counts: str, *, may_be_null: bool) -> Data:
+    row = PREFIXES[prefix]
     data: Data = {"form": row.name} if row.form == "fixed" else {"form": row.form, "bits": row.bits}
     data["plus"] = row.plus
     if may_be_null and row.null is not None:
@@ -160,16 +162,13 @@ def _prefix(type_: str, prefix: str | None, counts: str, *, may_be_null: bool) -
     return data
 
 
-def _width(item: WireField) -> int:
-    """Bytes of an item that always takes as many; 0 of others."""
-    return item.element_width if fixed_code(item) is not None else 0
-
-
-def _default(item: WireField) -> bool | int | float | str | list[object] | Data | None:
+def _default(field: Field) -> bool | int | float | str | list[object] | Data | None:
     """Convert a default to the JSON form of messages."""
-    default: Default = item.default
+    default = field.default
     if default == ():
-        return [] if item.type.is_array else {} if item.type.has_struct else ""
+        return [] if field.array else {}
+    if isinstance(default, bytes):
+        return ""
     if isinstance(default, uuid.UUID):
         return uuid_to_json(default)
     if isinstance(default, float):

@@ -4,45 +4,99 @@ Templates decide nothing: a `PyStruct` has every text and every step ready to pr
 are escaped here. The body of a class is a scope of its own, in which a field may hide a type or a builtin that
 annotations and defaults use; `_in_body` writes such names so that they still mean the builtin.
 
-`python_structs` takes the structs of one version, each after those that it uses, and makes the `PyStruct`s that
-class.py.j2 prints. The steps come from `python.steps`, the fields from `resolve.wire`; a question that a template would
-have to answer becomes a property here or there.
+`python_structs` takes the classes of one version, each after those that it uses, and makes the `PyStruct`s that
+class.py.j2 prints. A plan of each has its items, here as `PyField`s, with their names in Python. The steps come from
+`python.steps`; a question that a template would have to answer becomes a property here or there.
 
 Two things must stay true. `FIELDS` is complete: the kernel, JSON, columns and the places of errors read a class by it
-alone, so a property that changes bytes or values must reach `WireField.arguments`. And a string becomes `Code` only
+alone, so a property that changes bytes or values must be an argument of `Field`. And a string becomes `Code` only
 where `literal` or `docstring_text` has escaped it, or where it is made of names that the language restricts to word
 characters: another string in `Code` is a way from a spec into Python.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from kipgen.code import Code, literal
-from kipgen.language.layout_properties import REST
-from kipgen.python.steps import (
-    FixedFields,
-    Step,
-    read_formats,
-    read_steps,
-    write_formats,
-    write_steps,
-)
-from kipgen.resolve.wire import WireField, WireMessage, WireStruct
+from kipgen.language import names
+from kipgen.python.steps import FixedFields, Step, read_formats, read_steps, write_formats, write_steps
+from kipgen.resolve.wire import WireMessage, WireStruct
+from kipwire.description.fields import is_required
+from kipwire.description.plan import Item, Plan
+from kipwire.model.structs import Struct
+from kipwire.model.types import TYPES
 
 LINE_LENGTH = 120
+
+
+class PyField(Item):
+    """An item of a plan with its names in Python."""
+
+    @property
+    def slot(self) -> str:
+        """Name of the slot with its value."""
+        return self.field.slot
+
+    @property
+    def local(self) -> str:
+        """A local variable named after it."""
+        return names.local_name(self.name)
+
+    @property
+    def struct(self) -> Code | None:
+        """The class of the struct or of an array's elements."""
+        return None if self.field.struct is None else Code(self.field.struct.__name__)
+
+    @property
+    def annotation(self) -> Code:
+        element = self.struct or TYPES[self.field.element].annotation
+        annotation = f"list[{element}]" if self.array else element
+        return Code(f"{annotation} | None" if self.nullable else annotation)
+
+    @property
+    def is_mutable(self) -> bool:
+        """True if its default is mutable."""
+        return self.default == ()
+
+    @property
+    def default_expression(self) -> Code:
+        """An expression for the default value; a mutable one is created each time."""
+        default = self.default
+        if default == ():
+            return Code("[]" if self.array else f"{self.struct}()")
+        if isinstance(default, uuid.UUID):
+            return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
+        if isinstance(default, float) and not math.isfinite(default):
+            return Code(f'float("{default}")')
+        if isinstance(default, float):
+            return Code(repr(default).replace("e+", "e"))  # as black writes it
+        if isinstance(default, bytes):
+            return Code('b""')
+        return literal(default) if isinstance(default, str) else Code(repr(default))
+
+    @property
+    def limit(self) -> int:
+        """The highest number that bits hold."""
+        return self.mask >> self.lowest
+
+    def faults(self, size: str) -> Iterator[Code]:
+        """Expressions that are true if a value breaks the spec; `size` is its number of bytes or elements."""
+        if self.field.same_length_as:
+            yield Code(f"{size} != len(self.{self.field.same_length_as})")
 
 
 @dataclass(frozen=True, slots=True)
 class PyTaggedField:
     """A tagged field with the steps that read and write its value alone."""
 
-    field: WireField
+    field: PyField
     read: tuple[Step, ...]
     write: tuple[Step, ...]
 
@@ -73,10 +127,12 @@ class PyStruct:
     docstring: Code
     declarations: tuple[Declaration, ...]
     """Declarations of the attributes."""
-    items: tuple[WireField, ...]
+    items: Sequence[PyField]
     """Items on the wire."""
-    fields: tuple[WireField, ...]
+    fields: Sequence[PyField]
     """Fields with attributes."""
+    metadata: tuple[Code, ...]
+    """The content of `FIELDS`."""
     tagged: tuple[PyTaggedField, ...]
     """Tagged fields, in the order of their tags."""
     read: tuple[Step, ...]
@@ -85,11 +141,13 @@ class PyStruct:
     """The steps that write the positional fields and the tag section."""
     has_empty_elements: bool
     """True if it has arrays of structs that can take no byte, at any depth."""
+    checks_its_end: bool
+    """True if reading must check that the struct ends where its size says; not needed if a value takes the rest."""
 
     @property
-    def lazy(self) -> tuple[WireField, ...]:
+    def lazy(self) -> tuple[PyField, ...]:
         """The structs that are made when first asked for."""
-        return tuple(field for field in self.fields if field.is_lazy)
+        return tuple(field for field in self.fields if field.field.is_lazy)
 
     @property
     def builtins(self) -> dict[str, Code]:
@@ -101,21 +159,15 @@ class PyStruct:
     def parameters(self) -> tuple[Code, ...]:
         """The parameters of `__init__` after `self`."""
         hidden = _hidden_by(self.fields)
-        return tuple(Code(f"{field.attribute}: {_parameter(field, hidden)}") for field in self.fields)
+        return tuple(Code(f"{field.name}: {_parameter(field, hidden)}") for field in self.fields)
 
     @property
-    def metadata(self) -> tuple[Code, ...]:
-        """The content of `FIELDS`."""
-        hidden = _hidden_by(self.fields)
-        return tuple(_field_call(one, self, hidden) for item in self.items for one in (item, *item.inner))
-
-    @property
-    def computed(self) -> tuple[WireField, ...]:
+    def computed(self) -> tuple[PyField, ...]:
         """The sizes and checksums, the last one first: each covers only what comes after it or is not computed."""
         return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
 
     @property
-    def checksums_before(self) -> tuple[WireField, ...]:
+    def checksums_before(self) -> tuple[PyField, ...]:
         """The checksums that come before what they cover."""
         return tuple(item for item in self.items if item.role == "checksum" and not item.is_after)
 
@@ -124,12 +176,6 @@ class PyStruct:
         """True if it starts with its own size and has nothing else to compute."""
         # Its size is then the length of one joined body, so no place is kept among the pieces, and none are counted.
         return len(self.computed) == 1 and self.items[0].role == "size"
-
-    @property
-    def checks_its_end(self) -> bool:
-        """True if reading must check that the struct ends where its size says; not needed if a value takes the rest."""
-        takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
-        return any(item.role == "size" for item in self.items) and not takes_the_rest
 
     @property
     def all_read(self) -> tuple[Step, ...]:
@@ -142,17 +188,19 @@ class PyStruct:
         return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
-def python_structs(message: WireMessage) -> tuple[PyStruct, ...]:
+def python_structs(message: type[WireMessage]) -> tuple[PyStruct, ...]:
     """Model the classes of a message, its own last."""
-    structs = (*message.structs, message.root)
     attributes = attribute_names(message)
     # The structs come in the order of use, so one pass finds arrays at any depth.
-    holding: set[str | None] = set()  # the classes with arrays of structs in them that can take no byte
+    holding: set[type[Struct] | None] = set()  # the classes with arrays of structs in them that can take no byte
     classes = []
-    for struct in structs:
-        if any(field.elements_may_be_empty or field.struct in holding for field in struct.fields):
-            holding.add(struct.class_name)
-        classes.append(_struct(struct, attributes, holds_empty=struct.class_name in holding))
+    for struct in (*message.STRUCTS, message):
+        plan = Plan(struct, PyField)
+        # In a record format, what bounds the bytes bounds such arrays.
+        is_bounded = message.SPEC.is_layout
+        if not is_bounded and any(one.has_empty_elements or one.field.struct in holding for one in plan.attributes):
+            holding.add(struct)
+        classes.append(_struct(struct, plan, attributes, is_bounded=is_bounded, holds_empty=struct in holding))
     return tuple(classes)
 
 
@@ -163,43 +211,47 @@ def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     return sorted(read), sorted(write)
 
 
-def _struct(struct: WireStruct, attributes: dict[str, str], *, holds_empty: bool) -> PyStruct:
-    items, fields = struct.items, struct.fields
+def _struct(
+    struct: type[WireStruct], plan: Plan, attributes: dict[str, str], *, is_bounded: bool, holds_empty: bool
+) -> PyStruct:
+    items, fields, tagged = (cast("list[PyField]", some) for some in (plan.in_order, plan.attributes, plan.tagged))
     hidden = _hidden_by(fields)
-    positional = tuple(item for item in items if item.tag is None)
-    tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
     return PyStruct(
-        class_name=struct.class_name,
-        flexible=struct.flexible,
-        is_bounded=struct.is_bounded,
-        other_tags=struct.other_tags,
-        docstring=_docstring(struct, attributes),
-        declarations=tuple(_declaration(field, hidden, attributes) for field in fields),
+        class_name=struct.__name__,
+        flexible=plan.flexible,
+        is_bounded=is_bounded,
+        other_tags=tuple(sorted(struct.OTHER_TAGS)),
+        docstring=_docstring(struct, items, attributes),
+        declarations=tuple(
+            _declaration(field, struct.TEXTS[field.field.spec_name], hidden, attributes) for field in fields
+        ),
         items=items,
         fields=fields,
+        metadata=tuple(_field_call(one, hidden) for item in items for one in (item, *cast("list[PyField]", item.bits))),
         tagged=tuple(
             PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
             for field in tagged
         ),
-        read=read_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
-        write=write_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
+        read=read_steps(plan.items, tag_section=plan.flexible, is_bounded=is_bounded),
+        write=write_steps(plan.items, tag_section=plan.flexible, is_bounded=is_bounded),
         has_empty_elements=holds_empty,
+        checks_its_end=any(item.role == "size" for item in items) and not plan.ends_at_limit,
     )
 
 
-def attribute_names(message: WireMessage) -> dict[str, str]:
+def attribute_names(message: type[WireMessage]) -> dict[str, str]:
     """Map the names in the spec to attributes of a message, except names that occur as plain words in texts."""
-    fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
-    return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
+    fields = (field for struct in (*message.STRUCTS, message) for field in struct.ATTRIBUTES)
+    return {field.spec_name: field.name for field in fields if "_" in field.name.rstrip("_")}
 
 
-def _docstring(struct: WireStruct, attributes: dict[str, str]) -> Code:
+def _docstring(struct: type[WireStruct], items: Sequence[PyField], attributes: dict[str, str]) -> Code:
     """Make the docstring: the purpose of the struct, then its computed fields. Unindented, without quotes."""
-    lines = _between_quotes(_in_python(struct.about, attributes) or f"{struct.class_name}.")
-    computed = [
-        f"{field.attribute} ({field.type}, {note}): {_in_python(field.about, attributes)}".removesuffix(": ")
-        for field, note in computed_fields(struct.items)
-    ]
+    lines = _between_quotes(_in_python(struct.ABOUT, attributes) or f"{struct.__name__}.")
+    computed = []
+    for one, note in computed_fields(items):
+        text = _in_python(struct.TEXTS[one.field.spec_name], attributes)
+        computed.append(f"{one.name} ({one.field.type}, {note}): {text}".removesuffix(": "))
     if computed:
         lines += ["", "Computed:", *(line for entry in computed for line in _wrap(entry, "    ", "        "))]
     return docstring_text(lines)
@@ -210,14 +262,14 @@ def _in_python(text: str, attributes: dict[str, str]) -> str:
     return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text).strip()
 
 
-def _declaration(field: WireField, hidden: frozenset[str], attributes: dict[str, str]) -> Declaration:
+def _declaration(field: PyField, about: str, hidden: frozenset[str], attributes: dict[str, str]) -> Declaration:
     """Declare one of the fields of a class: its type, or of a lazy struct the descriptor that has it."""
-    text = _in_python(field.about, attributes)
-    if field.is_lazy:
+    text = _in_python(about, attributes)
+    if field.field.is_lazy:
         of_type = f"[{field.annotation}]" if field.nullable else ""
-        statement = Code(f"{field.attribute} = kipwire.LazyStruct{of_type}({field.struct})")
+        statement = Code(f"{field.name} = kipwire.LazyStruct{of_type}({field.struct})")
     else:
-        statement = Code(f"{field.attribute}: {_in_body(Code(field.annotation), hidden)}")
+        statement = Code(f"{field.name}: {_in_body(field.annotation, hidden)}")
     if not text:
         return Declaration(statement, Code(""))
     return Declaration(statement, docstring_text(_between_quotes(text), last_quotes_apart=False))
@@ -228,9 +280,9 @@ _BUILTINS = ("bool", "bytes", "float", "frozenset", "int", "list", "object", "st
 _OUTER = re.compile(rf"\b(?:{'|'.join(_BUILTINS)}|uuid)\b")
 
 
-def _hidden_by(fields: Iterable[WireField]) -> frozenset[str]:
+def _hidden_by(fields: Iterable[PyField]) -> frozenset[str]:
     """Return the names that mean a field in the body of a class; made once for all of its fields."""
-    return frozenset(field.attribute for field in fields)
+    return frozenset(field.name for field in fields)
 
 
 def _in_body(code: Code, hidden: frozenset[str]) -> Code:
@@ -249,16 +301,16 @@ def _in_body(code: Code, hidden: frozenset[str]) -> Code:
     return Code(_OUTER.sub(outer, code))
 
 
-def _default(field: WireField, hidden: frozenset[str]) -> Code:
+def _default(field: PyField, hidden: frozenset[str]) -> Code:
     """Write the default of a field for the body of its class; a text may contain any word, so it is left as it is."""
     is_called = isinstance(field.default, uuid.UUID | float)
     return _in_body(field.default_expression, hidden) if is_called else field.default_expression
 
 
-def _parameter(field: WireField, hidden: frozenset[str]) -> Code:
+def _parameter(field: PyField, hidden: frozenset[str]) -> Code:
     """Write the annotation in the signature of `__init__`, and the default if it has one."""
-    annotation = _in_body(Code(field.annotation), hidden)
-    if field.is_required:
+    annotation = _in_body(field.annotation, hidden)
+    if is_required(field.field):
         return annotation
     return Code(f"{annotation} = {'DEFAULT' if field.is_mutable else _default(field, hidden)}")
 
@@ -313,34 +365,36 @@ def _wrap(text: str, indent: str = "", more: str = "") -> list[str]:
 class Computed(NamedTuple):
     """Something on the wire that no attribute holds, as the docstring explains it."""
 
-    field: WireField
+    item: Item
     note: str
     """Reason why it is not an attribute, in a word or two."""
 
 
-def computed_fields(items: Iterable[WireField]) -> Iterator[Computed]:
+def computed_fields(items: Iterable[Item]) -> Iterator[Computed]:
     """Yield the items of a struct that are not attributes, in the order of the wire."""
     for item in items:
         note = {
             "size": "computed size",
-            "checksum": f"computed {item.algorithm}",
-            "constant": f"always {item.default}",
+            "checksum": f"computed {item.field.algorithm}",
+            "constant": f"always {item.default!r}",
             "bits": "made of bits",
             "presence": "computed bit",
         }.get(item.role)
         if note:
             yield Computed(item, note)
-        yield from computed_fields(item.inner)
+        yield from computed_fields(item.bits)
 
 
-def _field_call(field: WireField, struct: PyStruct, hidden: frozenset[str]) -> Code:
+def _field_call(item: PyField, hidden: frozenset[str]) -> Code:
     """Write the call of `kipwire.Field`."""
-    arguments = field.arguments(flexible=struct.flexible, is_bounded=struct.is_bounded)
+    field, arguments = item.field, item.field.arguments()
     if "default" in arguments:
-        arguments["default"] = _default(field, hidden)
+        arguments["default"] = _default(item, hidden)
+    if "struct" in arguments:
+        arguments["struct"] = item.struct
     given = [f"{name}={_expression(value)}" for name, value in arguments.items()]
-    names = map(literal, (field.attribute, field.spec_name, str(field.type)))
-    return Code(f"kipwire.Field({', '.join([*names, *given])})")
+    texts = map(literal, (field.name, field.spec_name, field.type))
+    return Code(f"kipwire.Field({', '.join([*texts, *given])})")
 
 
 def _expression(value: object) -> str:

@@ -1,6 +1,6 @@
-"""Rendering: wire descriptions and templates -> the text of every generated file.
+"""Rendering: resolved classes and templates -> the text of every generated file.
 
-`resolve` gives a description for each version. A version with the same wire form as an earlier one gets a short module
+`resolve` gives a class for each version. A version with the same wire form as an earlier one gets a short module
 that refers to its code (`_origins`). Templates write each logical line on one line, so black has to run only over lines
 that may be too long, not over whole modules; `make lint` checks with black that the result is the same.
 
@@ -27,9 +27,8 @@ from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.language import names
 from kipgen.language.spec import MessageSpec, StructSpec, enum_of
 from kipgen.python.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
-from kipgen.python.steps import fixed_code
 from kipgen.resolve.headers import Before, HeaderVersions, first_flexible, resolve_versions
-from kipgen.resolve.wire import WireMessage
+from kipgen.resolve.wire import WireMessage, same_form
 from kipgen.resources import template_folder
 from kipwire.model.abi import LEVEL
 
@@ -127,9 +126,9 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
     origins = _origins(resolved)
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
     for message in resolved:
-        origin = origins[message.version]
-        text = _module(message, source) if origin == message.version else _same(message, origin, source)
-        files[folder / f"v{message.version}.py"] = text
+        origin = origins[message.VERSION]
+        text = _module(message, source) if origin == message.VERSION else _same(message, origin, source)
+        files[folder / f"v{message.VERSION}.py"] = text
     return files
 
 
@@ -139,19 +138,19 @@ def render_package(package: str, entries: list[RegistryEntry]) -> str:
     return whole_module(package, [text])
 
 
-def _origins(resolved: list[WireMessage]) -> dict[int, int]:
+def _origins(resolved: list[type[WireMessage]]) -> dict[int, int]:
     """Map each version to the version whose code it uses; to itself if its wire form is new."""
     origins: dict[int, int] = {}
-    previous: WireMessage | None = None
+    previous: type[WireMessage] | None = None
     for message in resolved:
         # Only neighbours are compared, so a form that comes back after another one gets code of its own.
-        shares = previous is not None and message.same_form(previous)
-        origins[message.version] = origins[message.version - 1] if shares else message.version
+        shares = previous is not None and same_form(message, previous)
+        origins[message.VERSION] = origins[message.VERSION - 1] if shares else message.VERSION
         previous = message
     return origins
 
 
-def _module(message: WireMessage, source: str) -> str:
+def _module(message: type[WireMessage], source: str) -> str:
     """Render the module of a version with code of its own."""
     structs = python_structs(message)
     read_formats, write_formats = (
@@ -160,7 +159,7 @@ def _module(message: WireMessage, source: str) -> str:
         for way, codes in zip(("unpack", "pack"), formats(structs), strict=True)
     )
     root = structs[-1]
-    counterpart = _counterpart(message.spec)
+    counterpart = _counterpart(message.SPEC)
     classes = [
         render("class.py.j2", struct=struct, message=message if struct is root else None, counterpart=counterpart)
         for struct in structs
@@ -178,10 +177,10 @@ def _module(message: WireMessage, source: str) -> str:
     return whole_module(source, [head, *classes])
 
 
-def _same(message: WireMessage, origin: int, source: str) -> str:
+def _same(message: type[WireMessage], origin: int, source: str) -> str:
     """Render the module of a version that shares the code of an earlier one."""
     shown = comment(source)
-    text = render("same.py.j2", source=shown, message=message, counterpart=_counterpart(message.spec), origin=origin)
+    text = render("same.py.j2", source=shown, message=message, counterpart=_counterpart(message.SPEC), origin=origin)
     return whole_module(source, [text])
 
 
@@ -233,7 +232,6 @@ def environment() -> jinja2.Environment:
     )
     made.filters["dense"] = _dense
     made.filters["local"] = names.local_name
-    made.filters["code"] = fixed_code
     return made
 
 

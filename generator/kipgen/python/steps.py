@@ -1,4 +1,4 @@
-"""Between wire descriptions and templates: the steps in which straight-line Python reads and writes a struct.
+"""Between plans and templates: the steps in which straight-line Python reads and writes a struct.
 
 Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
 that follows them. Each value without a fixed width is a step of its own.
@@ -11,22 +11,21 @@ Reading and writing differ in two places. The first byte of a compact length is 
 it with the run before it and looks for more bytes only if it is above 127; written, it has no fixed width. And a
 computed item is a number like others when it is read, but is written when all that it covers is there.
 
-The kernel has no steps: it makes its plan from `FIELDS`. read.py.j2 and write.py.j2 begin with what holds between two
-steps.
+The kernel has no steps: it follows the plan that the items come from. read.py.j2 and write.py.j2 begin with what holds
+between two steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from struct import calcsize
 from typing import Literal
 
 from kipgen.code import Code
 from kipgen.language.layout_properties import PREFIX_TYPES, REST
-from kipgen.resolve.wire import WireField
-from kipwire.model.types import PLUS_ONE, TYPES
+from kipwire.description.plan import Item
+from kipwire.model.types import KINDS, PLUS_ONE, TYPES
 
 Kind = Literal[
     "run", "varints", "mark", "computed", "text", "blob", "array", "structs", "texts", "blobs", "nested", "tags"
@@ -47,13 +46,12 @@ class FixedNumber:
 
     code: str
     """Code in the format of the `struct` module."""
-    field: WireField | None = None
+    field: Item | None = None
 
     @property
     def conversion(self) -> str | None:
         """`bool` or `uuid` where the unpacked value is not yet the attribute's."""
-        kind = self.field.type.kind if self.field else None
-        return kind if kind in ("bool", "uuid") else None
+        return self.field.kind if self.field and self.field.kind in ("bool", "uuid") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class FixedFields:
 
     @property
     def width(self) -> int:
-        return _width(slot.code for slot in self.slots)
+        return calcsize(f">{self.format}")
 
     @property
     def is_one_byte(self) -> bool:
@@ -87,17 +85,15 @@ class Step:
     `array`: one of what has a fixed width or is a varint; the name of another kind of value; or `tags`, the section."""
     run: FixedFields | None = None
     """The fixed numbers before it, and the prefix that is one of them; writing, a compact one is written by itself."""
-    fields: tuple[WireField, ...] = ()
+    fields: tuple[Item, ...] = ()
     """One; of varints one or more, of a run and of tags none."""
     own_prefix: bool = False
     """True if the value has a prefix that is not in the run."""
     end: str = ""
     """Name of the variable with the end of its struct; empty if there is none."""
-    after: int = 0
-    """Number of bytes that the items after it take, for a value that goes on to the end of its struct."""
 
     @property
-    def field(self) -> WireField:
+    def field(self) -> Item:
         return self.fields[0]
 
     @property
@@ -113,7 +109,7 @@ class Step:
     @property
     def count(self) -> Code:
         """The length or count as an expression of `size`, which is what reading finds on the wire."""
-        return _COUNTS.get(self.field.prefix or "", Code("size"))
+        return _COUNTS.get(self.field.prefix, Code("size"))
 
     @property
     def value_end(self) -> Code:
@@ -123,47 +119,45 @@ class Step:
     @property
     def bits(self) -> tuple[int, ...]:
         """The width of each, for varints."""
-        return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
+        return tuple(field.varint.bits for field in self.fields if field.varint is not None)
 
 
-def read_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+def read_steps(items: Sequence[Item], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
     """Plan the steps that read these items one after the other; every run includes the prefix after it."""
     return _steps(items, tag_section, is_bounded, is_reading=True)
 
 
-def write_steps(items: Sequence[WireField], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
+def write_steps(items: Sequence[Item], *, tag_section: bool, is_bounded: bool = False) -> tuple[Step, ...]:
     """Plan the steps that write these items one after the other; a run includes a classic length or count after it."""
     return _steps(items, tag_section, is_bounded, is_reading=False)
 
 
-def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
+def _steps(items: Sequence[Item], tag_section: bool, is_bounded: bool, *, is_reading: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     slots: list[FixedNumber] = []
-    marked = {item.start for item in items}
+    marked = {item.field.start for item in items}
     end = "bound" if is_bounded else ""
-    codes = [fixed_code(item) for item in items]
-    widths = _widths_after(codes)
 
     def run() -> FixedFields | None:
         closed = FixedFields(tuple(slots)) if slots else None
         slots.clear()
         return closed
 
-    for item, code, after in zip(items, codes, widths, strict=True):
+    for item in items:
         # When reading, a size or a checksum in front of its bytes is one more number of a run; only a checksum after
         # them is compared in its place.
         is_computed = item.role in ("size", "checksum") and (not is_reading or item.is_after)
         # The run before ends here: the checksum needs the position where this item begins.
-        if item.attribute in marked and not is_computed:
+        if item.name in marked and not is_computed:
             steps.append(Step("mark", run(), (item,)))
         if is_computed:
             steps.append(Step("computed", run(), (item,)))
-        elif code is not None:
-            slots.append(FixedNumber(code, item))
+        elif item.code:
+            slots.append(FixedNumber(item.code, item))
             if item.role == "size":
                 # The size ends its run, since the steps after it need the `limit` that it sets.
                 steps.append(Step("run", run()))
-        elif is_varint(item):
+        elif item.varint is not None and not item.array:
             # Numbers of fixed width that are not in a step yet would come between the two varints.
             last = steps[-1] if steps and not slots else None
             if last and last.kind == "varints" and _is_plain(last.field) and _is_plain(item):
@@ -171,12 +165,12 @@ def _steps(items: Sequence[WireField], tag_section: bool, is_bounded: bool, *, i
             else:
                 steps.append(Step("varints", run(), (item,)))
         else:
-            step = Step(_kind(item), None, (item,), False, end, after)
+            step = Step(_kind(item), None, (item,), False, end)
             prefix = _prefix_code(step, is_reading)
-            if prefix is not None:
+            if prefix:
                 slots.append(FixedNumber(prefix))
-            own_prefix = prefix is None and item.prefix not in (None, REST)
-            steps.append(Step(step.kind, run(), (item,), own_prefix, end, after))
+            own_prefix = not prefix and item.prefix not in ("", REST)
+            steps.append(Step(step.kind, run(), (item,), own_prefix, end))
         if item.role == "size":
             end = "limit"
     # The section is mostly one zero byte. So reading takes its first byte with the run, and writing packs a zero (`x`
@@ -200,7 +194,7 @@ def read_formats(steps: Sequence[Step]) -> set[str]:
 def write_formats(steps: Sequence[Step]) -> set[str]:
     """Collect the formats of the `struct` module that these steps write with."""
     runs = {step.run.format for step in steps if step.run}
-    computed = {code for step in steps if step.kind == "computed" and (code := fixed_code(step.field))}
+    computed = {step.field.code for step in steps if step.kind == "computed" and step.field.code}
     return runs | computed | {*_other_formats(step for step in steps if not step.is_shared)}
 
 
@@ -213,67 +207,33 @@ def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
             yield "B" * len(step.fields)
 
 
-def fixed_code(field: WireField) -> str | None:
-    """Return the `struct` code of an item that always takes the same number of bytes, else None."""
-    if field.type.is_array or field.presence is not None:
-        return None
-    if field.role in ("checksum", "bits"):
-        return TYPES[field.type.element].code.upper()  # it has no sign
-    if field.encoding is not None or field.type.has_struct:
-        return number_code(field)
-    return TYPES[field.type.element].code or None
-
-
-def number_code(field: WireField) -> str | None:
-    """Return the `struct` code of a number of fixed width, or of an array's elements, else None."""
-    if field.encoding is not None:
-        # The encoding decides, not the type: KIP-625 widens a type by keeping narrower encodings in old versions.
-        return TYPES[f"int{field.encoding.bits}"].code if field.encoding.scheme == "fixed" else None
-    return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
-
-
-def is_varint(field: WireField) -> bool:
-    """True for a single integer that is a varint."""
-    return not field.type.is_array and field.encoding is not None and field.encoding.scheme != "fixed"
-
-
-def _is_plain(field: WireField) -> bool:
+def _is_plain(item: Item) -> bool:
     """True for a varint that is worth reading together with its neighbours; zigzag ones gain nothing."""
-    return field.role == "value" and field.encoding is not None and field.encoding.scheme == "upacked"
+    return item.role == "value" and item.varint is not None and item.varint.scheme == "upacked"
 
 
-def _kind(field: WireField) -> Kind:
-    if field.type.has_struct:
-        return "structs" if field.type.is_array else "nested"
-    kind = field.type.kind
-    if field.type.is_array:
+def _kind(item: Item) -> Kind:
+    if item.kind == "struct":
+        return "structs" if item.array else "nested"
+    kind = KINDS.get(item.kind)
+    if item.array:
         return "texts" if kind == "text" else "blobs" if kind == "blob" else "array"
     return "text" if kind == "text" else "blob"
 
 
-def _prefix_code(step: Step, is_reading: bool) -> str | None:
-    """Return the `struct` code of the prefix that is the last number of the run before a value.
+def _prefix_code(step: Step, is_reading: bool) -> str:
+    """Return the `struct` code of the prefix that is the last number of the run before a value; empty if none is.
 
     Of a compact one it is the first byte. What is null is written by itself, and what functions of the runtime write.
     """
-    field = step.field
+    item = step.field
     # A bit decides at run time if the prefix is on the wire at all.
-    if field.presence or field.partner:
-        return None
+    if item.presence or item.prefix_presence:
+        return ""
     if not is_reading:
-        return None if step.may_be_null or step.is_shared else _FIXED_PREFIXES.get(field.prefix or "")
+        return "" if step.may_be_null or step.is_shared else _FIXED_PREFIXES.get(item.prefix, "")
     # The marker of a nullable struct has one byte in both forms: 1, or else 0 in tagged data and -1, which is 255 here,
     # elsewhere.
-    if field.prefix == PLUS_ONE or (step.kind == "nested" and step.may_be_null):
+    if item.prefix == PLUS_ONE or (step.kind == "nested" and step.may_be_null):
         return "B"
-    return _FIXED_PREFIXES.get(field.prefix or "")
-
-
-def _widths_after(codes: Sequence[str | None]) -> list[int]:
-    """Return for each item the number of bytes of the fixed-width items after it."""
-    widths = accumulate((calcsize(f">{code or ''}") for code in reversed(codes)), initial=0)
-    return [*widths][-2::-1]
-
-
-def _width(codes: Iterable[str]) -> int:
-    return sum(calcsize(f">{code}") for code in codes)
+    return _FIXED_PREFIXES.get(item.prefix, "")

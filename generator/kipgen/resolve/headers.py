@@ -121,7 +121,7 @@ def first_flexible(spec: MessageSpec) -> int:
     return spec.valid_versions.highest + 1 if flexible.is_empty else flexible.lowest
 
 
-def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[WireMessage]:
-    """Make the wire descriptions of all versions of a message, the lowest first."""
+def resolve_versions(spec: MessageSpec, headers: HeaderVersions) -> list[type[WireMessage]]:
+    """Make the classes of all versions of a message, the lowest first."""
     numbers = numbers_of(spec, headers)
     return [resolve(spec, version, numbers.get(version)) for version in spec.valid_versions.each()]

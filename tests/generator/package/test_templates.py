@@ -142,9 +142,9 @@ def struct_of(name: str, version: int, struct: str | None) -> PyStruct:
     (file,) = (file for folder in SPECS for file in folder.rglob(f"{name}.json"))
     checked = read_file(file)
     assert checked.spec is not None, checked.problems
-    (message,) = (one for one in resolve_versions(checked.spec, HeaderVersions()) if one.version == version)
+    (message,) = (one for one in resolve_versions(checked.spec, HeaderVersions()) if version == one.VERSION)
     structs = {one.class_name: one for one in python_structs(message)}
-    return structs[struct or message.root.class_name]
+    return structs[struct or message.__name__]
 
 
 def step_of(item: str, steps: Sequence[Step]) -> Step:
@@ -155,7 +155,7 @@ def step_of(item: str, steps: Sequence[Step]) -> Step:
 
 def items_of(step: Step) -> set[str]:
     slots = step.run.slots if step.run else ()
-    return {field.attribute for field in (*step.fields, *(slot.field for slot in slots)) if field is not None}
+    return {field.name for field in (*step.fields, *(slot.field for slot in slots)) if field is not None}
 
 
 def lines(code: object) -> str:
@@ -184,7 +184,7 @@ def made_by(file: str, struct: PyStruct, item: str | None) -> list[tuple[str, st
         else:
             module.steps([step_of(item, struct.all_written)])
             for tagged in struct.tagged:
-                if tagged.field.attribute == item:
+                if tagged.field.name == item:
                     module.differs(tagged.field)
     return called
 

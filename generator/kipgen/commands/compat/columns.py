@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.names import class_name
 from kipgen.language.spec import Location, MessageSpec, StructSpec
-from kipgen.resolve.wire import WireField, WireMessage, WireStruct, resolve
+from kipgen.resolve.wire import resolve
 from kipwire.description.column_order import UNKNOWN, merge_order, places
+from kipwire.model.structs import Field, Struct
 from kipwire.model.types import TYPES
 
 Renamed = Collection[tuple[Location, Location]]
@@ -51,8 +52,7 @@ class StoredColumns:
 
 def stored_columns(spec: MessageSpec) -> StoredColumns:
     """Find the columns of a message. A struct that contains itself has none, since no column can hold it."""
-    messages = [resolve(spec, version) for version in spec.valid_versions.each()]
-    return _Columns(spec).of([(message, message.root) for message in messages], ())
+    return _Columns(spec).of([(version, resolve(spec, version)) for version in spec.valid_versions.each()], ())
 
 
 class _Columns:
@@ -64,11 +64,11 @@ class _Columns:
         self._known: dict[tuple[str, tuple[int, ...]], StoredColumns] = {}
         """Columns of structs that are already known, by a struct and the versions that use it."""
 
-    def of(self, versions: Sequence[tuple[WireMessage, WireStruct]], outer: tuple[str, ...]) -> StoredColumns:
+    def of(self, versions: Sequence[tuple[int, type[Struct]]], outer: tuple[str, ...]) -> StoredColumns:
         """Find the columns of a struct in some versions; `outer` names the structs around it."""
-        struct_name = versions[0][1].class_name if versions else ""
+        struct_name = versions[0][1].__name__ if versions else ""
         # Used in other versions, a common struct may have other columns.
-        key = struct_name, tuple(message.version for message, _ in versions)
+        key = struct_name, tuple(version for version, _ in versions)
         known = self._known.get(key)
         if known is None:
             struct = self._specs.get(struct_name) if outer else None
@@ -78,19 +78,19 @@ class _Columns:
     def _find(
         self,
         struct: StructSpec | None,
-        versions: Sequence[tuple[WireMessage, WireStruct]],
+        versions: Sequence[tuple[int, type[Struct]]],
         outer: tuple[str, ...],
     ) -> StoredColumns:
         owner = struct or self._spec
         locations = {bit.name: field.location for field in owner.fields for bit in field.layout.bits or ()}
         locations |= {field.name: field.location for field in owner.fields}
-        found: dict[str, list[tuple[WireMessage, WireField]]] = {}
+        found: dict[str, list[tuple[int, Field]]] = {}
         names = []
-        for message, one in versions:
-            entries = [(field.attribute, field.tag) for field in one.fields]
-            names.append(places(message.version, [*entries, *([(UNKNOWN, None)] if one.flexible else [])]))
-            for field in one.fields:
-                found.setdefault(field.attribute, []).append((message, field))
+        for version, one in versions:
+            entries = [(field.name, field.tag) for field in one.ATTRIBUTES]
+            names.append(places(version, [*entries, *([(UNKNOWN, None)] if one.FLEXIBLE else [])]))
+            for field in one.ATTRIBUTES:
+                found.setdefault(field.name, []).append((version, field))
         common_name = struct.name if struct is not None and struct.is_common else ""
         columns = [
             self._column(found[name], locations, outer) if name in found else _unknown(owner.location)
@@ -100,21 +100,21 @@ class _Columns:
 
     def _column(
         self,
-        versions: Sequence[tuple[WireMessage, WireField]],
+        versions: Sequence[tuple[int, Field]],
         locations: dict[str, Location],
         outer: tuple[str, ...],
     ) -> StoredColumn:
         _, field = versions[0]
         inner = None
-        if field.struct is not None and field.struct not in outer:
-            inner = self.of([(message, message.struct(field.struct)) for message, _ in versions], outer)
-        element = "struct" if field.type.has_struct else TYPES[field.type.element].arrow
+        if field.struct is not None and field.struct.__name__ not in outer:
+            inner = self.of([(version, one.struct) for version, one in versions if one.struct is not None], outer)
+        element = "struct" if field.struct is not None else TYPES[field.element].arrow
         return StoredColumn(
-            name=field.attribute,
+            name=field.name,
             spec_name=field.spec_name,
             location=locations[field.spec_name],  # for a named bit, its integer's
-            type=f"list of {element}" if field.type.is_array else element,
-            versions=frozenset(message.version for message, _ in versions),
+            type=f"list of {element}" if field.array else element,
+            versions=frozenset(version for version, _ in versions),
             inner=inner,
         )
 

@@ -37,7 +37,9 @@ from kipgen.commands.compat.wire_items import Owner, Pair, WireItem, WireItems, 
 from kipgen.language.spec import MessageSpec, StructSpec
 from kipgen.language.types import encoding_property
 from kipgen.language.versions import Versions
-from kipgen.resolve.wire import WireField, resolve
+from kipgen.resolve.wire import resolve
+from kipwire.description.fields import is_required
+from kipwire.model.structs import Field
 
 _NEVER_USED: UsedTags = {}
 
@@ -270,7 +272,7 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
     if old.nullable == new.nullable and repr(was.default) != repr(now.default):
         rule = "default-changed" if new.tag is None and not pair.is_left_out else "tagged-default-changed"
         text = f"default {_default_text(was)} became {_default_text(now)}"
-        yield pair.change(rule, new.name, text, *_spots(old, new, "required" if now.is_required else "default"))
+        yield pair.change(rule, new.name, text, *_spots(old, new, "required" if is_required(now) else "default"))
     # Without an effect where every version has the field.
     if was.ignorable != now.ignorable and not new.spec.versions.contains(pair.present):
         text = "is now ignorable" if now.ignorable else "is no longer ignorable"
@@ -283,11 +285,11 @@ def _compare_attributes(pair: Pair, old: WireItem, new: WireItem) -> Iterator[Ch
         yield pair.change("entity-type-changed", new.name, text, *_spots(old, new, "entityType"))
 
 
-def _default_text(field: WireField) -> str:
+def _default_text(field: Field) -> str:
     default = field.default
-    if field.is_required:
+    if is_required(field):
         return "none"
-    if default == ():
+    if default == () or default == b"":
         return "empty"
     if isinstance(default, bool) or default is None:
         return {True: "true", False: "false", None: "null"}[default]

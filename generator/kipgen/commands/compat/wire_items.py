@@ -22,10 +22,13 @@ from kipgen.commands.compat.enums import NO_ENUMS, EnumPairs
 from kipgen.commands.compat.model import Change, Spot
 from kipgen.language.layout_properties import PROPERTIES, REST
 from kipgen.language.names import attribute_name, class_name
-from kipgen.language.spec import FieldSpec, Location, StructSpec
+from kipgen.language.spec import FieldSpec, Location, MessageSpec, StructSpec
 from kipgen.language.types import Encoding, FieldType
 from kipgen.language.versions import Versions
-from kipgen.resolve.wire import WireField, WireMessage, WireStruct
+from kipgen.resolve.wire import WireMessage, WireStruct
+from kipwire.description.plan import Item, struct_plan
+from kipwire.model.structs import Field, Struct
+from kipwire.model.types import ENCODINGS, TYPES
 
 Fingerprint = tuple[int, int]
 """Fingerprint of a sequence of wire forms: equal where the bytes are, whatever structs hold them.
@@ -61,7 +64,7 @@ class WireItem:
     """Encoding of an integer that KIP-625 has encodings for, or of such elements, in every case."""
     rest: Properties
     """Properties that only layouts have: sizes, bits, checksums."""
-    attribute: WireField | None
+    attribute: Field | None
     """The value's attribute in Python; None if it has none."""
     inner: WireItems | None
     """The items of a struct, or of an array's structs; of an integer with named bits, the bits."""
@@ -93,13 +96,13 @@ class WireItems:
         return _concatenate((plain, _single("tags", *((field.tag, _item_fingerprint(field)) for field in self.tagged))))
 
 
-def wire_items(message: WireMessage) -> WireItems:
+def wire_items(message: type[WireMessage]) -> WireItems:
     """List the items of one version of a message."""
-    specs = {class_name(struct.name): struct for struct in message.spec.structs}
-    known: dict[str, WireItems] = {}
-    for struct in message.structs:  # each after those that it uses
-        known[struct.class_name] = _items(message, struct, specs[struct.class_name], known)
-    return _items(message, message.root, None, known)
+    specs = {class_name(struct.name): struct for struct in message.SPEC.structs}
+    known: dict[type[Struct], WireItems] = {}
+    for struct in message.STRUCTS:  # each after those that it uses
+        known[struct] = _items(message.SPEC, struct, specs[struct.__name__], known)
+    return _items(message.SPEC, message, None, known)
 
 
 def fingerprint(items: Iterable[WireItem]) -> Fingerprint:
@@ -156,52 +159,54 @@ def _concatenate(fingerprints: Iterable[Fingerprint]) -> Fingerprint:
     return number, power
 
 
-def _items(message: WireMessage, struct: WireStruct, spec: StructSpec | None, known: dict[str, WireItems]) -> WireItems:
+def _items(
+    message: MessageSpec, struct: type[WireStruct], spec: StructSpec | None, known: dict[type[Struct], WireItems]
+) -> WireItems:
     """Collect the items of a struct, or of the message itself; `known` has the items of the structs that it uses."""
-    fields = {field.name: field for field in (spec or message.spec).fields}
-    items = [_item(message, struct, item, fields[item.spec_name], known) for item in struct.items]
+    fields = {field.name: field for field in (spec or message).fields}
+    plan = struct_plan(struct)
+    places = {one.name: (at, one.mask) for at, item in enumerate(plan.in_order) for one in (item, *item.bits)}
+    items = []
+    for item in plan.in_order:
+        field = fields[item.field.spec_name]
+        items.append(_item(item, field, _rest(item, field, places) if message.is_layout else (), known))
     return WireItems(
         struct=spec,
-        flexible=struct.flexible,
+        flexible=plan.flexible,
         plain=tuple(item for item in items if item.tag is None),
         tagged=tuple(item for item in items if item.tag is not None),
     )
 
 
-def _item(
-    message: WireMessage, around: WireStruct, item: WireField, spec: FieldSpec, known: dict[str, WireItems]
-) -> WireItem:
-    elements = None if item.struct is None else message.struct(item.struct)
-    inner = None
-    if item.struct is not None:
-        inner = known[item.struct]
-    elif item.role == "bits":
-        bits = sorted(item.inner, key=lambda bit: bit.bit or 0)
+def _item(item: Item, spec: FieldSpec, rest: Properties, known: dict[type[Struct], WireItems]) -> WireItem:
+    inner = None if item.field.struct is None else known[item.field.struct]
+    if item.role == "bits":
+        bits = sorted(item.bits, key=lambda bit: bit.lowest)
         inner = WireItems(None, False, tuple(_bit(bit, spec) for bit in bits), ())
     return WireItem(
         name=spec.name,
         spec=spec,
-        type=None if item.role == "bits" else item.type,
+        type=None if item.role == "bits" else spec.type,
         tag=item.tag,
         nullable=item.nullable,
-        compact=item.compact if item.is_sized else None,
-        encoding=_encoding(item),
-        rest=_rest(item, spec, around, elements) if around.is_bounded else (),
-        attribute=item if item.role == "value" else None,
+        compact=item.compact if spec.type.prefix is not None else None,
+        encoding=_encoding(item, spec),
+        rest=rest,
+        attribute=item.field if item.role == "value" else None,
         inner=inner,
     )
 
 
-def _encoding(item: WireField) -> Encoding | None:
-    if not item.type.is_encodable or item.role == "bits":
+def _encoding(item: Item, spec: FieldSpec) -> Encoding | None:
+    if not spec.type.is_encodable or item.role == "bits":
         return None
-    return item.encoding or Encoding("fixed", item.type.bits)
+    return ENCODINGS[item.field.encoding or f"fixed{spec.type.bits}"]
 
 
-def _bit(bit: WireField, spec: FieldSpec) -> WireItem:
-    rest: Properties = (("bits", (bit.bit, bit.bits or 1)),)
-    attribute = bit if bit.role == "value" else None
-    return WireItem(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
+def _bit(bit: Item, spec: FieldSpec) -> WireItem:
+    rest: Properties = (("bits", (bit.lowest, bit.bit_count)),)
+    attribute = bit.field if bit.role == "value" else None
+    return WireItem(bit.field.spec_name, spec, None, None, False, None, None, rest, attribute, None)
 
 
 _IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf", "required"})
@@ -209,26 +214,28 @@ _IN_OTHER_WORDS = frozenset({"bits", "presentIf", "absentIf", "required"})
 as written in the spec."""
 
 
-def _rest(item: WireField, spec: FieldSpec, around: WireStruct, elements: WireStruct | None) -> Properties:
+def _rest(item: Item, spec: FieldSpec, places: dict[str, tuple[int, int]]) -> Properties:
     """Collect the properties beyond types and versions.
 
-    Items name each other; here they point at each other by position.
+    Items name each other; here they point at each other by position. `places` have the position of each item and, of
+    bits, the position of their integer and their mask.
     """
-    positions = around.positions
-    presence = item.presence
-    is_size = item.sized or item.prefix == REST or not item.type.is_array
+    field = item.field
+    presence = field.present_if or field.absent_if
+    elements = field.struct.ATTRIBUTES if field.sorted_by and field.struct is not None else ()
+    is_size = field.sized or item.prefix == REST or not item.array
     pairs: dict[str, object] = {
         "sizeOf": "rest" if item.role == "size" else None,
-        "checksum": (item.algorithm, positions[item.start]) if item.start is not None else None,
+        "checksum": (field.algorithm, item.start) if item.role == "checksum" else None,
         "constant": item.default if item.role == "constant" else None,
-        "integer": f"of {item.type.bits} bits" if item.role == "bits" else None,  # its sign is not seen
-        "size": item.prefix if is_size else None,
+        "integer": f"of {TYPES[item.kind].bits} bits" if item.role == "bits" else None,  # its sign is not seen
+        "size": item.prefix or None if is_size else None,
         "count": None if is_size else item.prefix,
-        "sizeOnlyWith": item.partner and positions[item.partner.value],
-        "presence": presence and (positions[presence.bits], presence.mask, presence.means_present),
-        "sorted": item.sorted_by and elements and elements.field_positions[item.sorted_by],
-        "requiredIf": item.required_if and around.bit_masks.get(item.required_if),
-        "sameLengthAs": item.same_length_as and positions[item.same_length_as],
+        "sizeOnlyWith": places[field.size_only_with][0] if field.size_only_with else None,
+        "presence": (*places[presence], bool(field.present_if)) if presence else None,
+        "sorted": next((at for at, one in enumerate(elements) if one.name == field.sorted_by), None),
+        "requiredIf": places.get(field.required_if),
+        "sameLengthAs": places[field.same_length_as][0] if field.same_length_as else None,
     }
     for attribute, property_ in PROPERTIES.items():
         if property_.name not in pairs and property_.name not in _IN_OTHER_WORDS:
