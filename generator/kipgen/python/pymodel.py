@@ -26,7 +26,7 @@ from typing import NamedTuple, cast
 
 from kipgen.code import Code, literal
 from kipgen.language import names
-from kipgen.python.steps import FixedFields, Step, read_formats, read_steps, write_formats, write_steps
+from kipgen.python.steps import FixedFields, Step, read_steps, step_formats, write_steps
 from kipgen.resolve.wire import WireMessage, WireStruct
 from kipwire.description.fields import is_required
 from kipwire.description.plan import Item, Plan
@@ -206,8 +206,8 @@ def python_structs(message: type[WireMessage]) -> tuple[PyStruct, ...]:
 
 def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     """Collect the formats of the `struct` module that the classes read and write with, each sorted."""
-    read = {code for struct in structs for code in read_formats(struct.all_read)}
-    write = {code for struct in structs for code in write_formats(struct.all_written)}
+    read = {code for struct in structs for code in step_formats(struct.all_read)}
+    write = {code for struct in structs for code in step_formats(struct.all_written)}
     return sorted(read), sorted(write)
 
 

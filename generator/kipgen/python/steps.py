@@ -17,7 +17,7 @@ between two steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from struct import calcsize
 from typing import Literal
@@ -184,27 +184,13 @@ def _steps(items: Sequence[Item], tag_section: bool, is_bounded: bool, *, is_rea
     return tuple(steps)
 
 
-def read_formats(steps: Sequence[Step]) -> set[str]:
-    """Collect the formats of the `struct` module that these steps read with."""
+def step_formats(steps: Sequence[Step]) -> set[str]:
+    """Collect the formats of the `struct` module that these steps need.
+
+    Sizes, checksums and prefixes outside of runs are single integers, which the runtime packs and unpacks.
+    """
     runs = {step.run.format for step in steps if step.run and not step.run.is_one_byte}
-    checksums = {"I" for step in steps if step.kind == "computed"}
-    return runs | checksums | {*_other_formats(steps)}
-
-
-def write_formats(steps: Sequence[Step]) -> set[str]:
-    """Collect the formats of the `struct` module that these steps write with."""
-    runs = {step.run.format for step in steps if step.run}
-    computed = {step.field.code for step in steps if step.kind == "computed" and step.field.code}
-    return runs | computed | {*_other_formats(step for step in steps if not step.is_shared)}
-
-
-def _other_formats(steps: Iterable[Step]) -> Iterator[str]:
-    """Yield the formats of prefixes outside of runs, and of neighbouring varints of one byte each."""
-    for step in steps:
-        if step.own_prefix and step.field.prefix in _FIXED_PREFIXES:
-            yield _FIXED_PREFIXES[step.field.prefix]
-        elif step.kind == "varints" and len(step.fields) > 1:
-            yield "B" * len(step.fields)
+    return runs | {"B" * len(step.fields) for step in steps if step.kind == "varints" and len(step.fields) > 1}
 
 
 def _is_plain(item: Item) -> bool:

@@ -79,22 +79,22 @@ def resolve(spec: MessageSpec, version: int, header_version: int | None = None) 
     return _class(WireMessage, spec, version, spec, structs, facts)
 
 
+_facts = attrgetter(*(name for name in Field.__slots__ if name not in ("owner", "struct")))
+"""Returns what a field says. The class of its struct is another one in each version; the type has the name."""
+
+
 def same_form(one: type[WireMessage], other: type[WireMessage]) -> bool:
     """True if two versions of a message have the same fields and the same wire form."""
+    # Texts, and the tags of other versions, follow from the names: a rule makes these unique over all versions.
     headers = (getattr(message, "HEADER_VERSION", None) for message in (one, other))
     structs, others = (*one.STRUCTS, one), (*other.STRUCTS, other)
     return len({*headers}) == 1 and len(structs) == len(others) and all(map(_is_same_struct, structs, others))
 
 
-_facts = attrgetter(*(name for name in Field.__slots__ if name not in ("owner", "struct")))
-"""Returns what a field says. The class of its struct is another one in each version; the type has the name."""
-
-
 def _is_same_struct(one: type[WireStruct], other: type[WireStruct]) -> bool:
-    if len(one.FIELDS) != len(other.FIELDS) or one.FLEXIBLE != other.FLEXIBLE or one.OTHER_TAGS != other.OTHER_TAGS:
+    if (one.__name__, one.FLEXIBLE) != (other.__name__, other.FLEXIBLE):
         return False
-    texts = (one.__name__, one.ABOUT, one.TEXTS) == (other.__name__, other.ABOUT, other.TEXTS)
-    return texts and [*map(_facts, one.FIELDS)] == [*map(_facts, other.FIELDS)]
+    return [*map(_facts, one.FIELDS)] == [*map(_facts, other.FIELDS)]
 
 
 def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
@@ -158,7 +158,7 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec, structs: dict[str,
     # The field's own ranges are enough, for only fields of structs that exist in the version get here.
     type_ = field.type
     compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
-    is_as_struct = type_.prefix is None or compact == (version in spec.flexible_versions)
+    is_as_struct = compact == (version in spec.flexible_versions)
     role, default = _role_and_default(field, version)
     return Field(
         names.attribute_name(field.name),
