@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kipgen.language.spec import MessageSpec
+from kipgen.python.pymodel import python_structs
 from kipgen.reading.check import read_bytes
 from kipgen.reading.rules.examples import LEAF, field_of, layout, spec
 from kipgen.resolve.headers import HeaderVersions, resolve_versions
@@ -60,3 +61,11 @@ def test_a_prefix_of_any_type_may_depend_on_the_next_field(size: str, tmp_path: 
         encoded = message.encode()
         assert cls._read(again := cls.__new__(cls), encoded, 0) == len(encoded), "as without the kernel"
         assert again == message == cls.decode(encoded)
+
+
+def test_a_number_between_two_varints_keeps_them_apart() -> None:
+    varints = [field_of("int32", name, encoding="upacked32") for name in ("Alpha", "Gamma")]
+    found = read(layout(varints[0], field_of("int8", "Beta"), varints[1]))
+    (struct,) = python_structs(resolve(found, 0))
+    for steps in (struct.read, struct.write):
+        assert [[field.name for field in step.fields] for step in steps] == [["alpha"], ["gamma"]]
