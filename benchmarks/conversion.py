@@ -75,4 +75,4 @@ def _native(cls: Any, data: bytes) -> Callable[[], object]:
 
 
 def _interpreted(cls: Any, data: bytes) -> Callable[[], object]:
-    return partial(native.PYTHON_METHODS["decode"], cls, data)
+    return partial(native.PYTHON["decode"], cls, data)

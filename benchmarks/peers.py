@@ -53,7 +53,7 @@ def codec_of(cls: type[Message], data: bytes) -> Codec:
 
 def interpreted_codec_of(cls: type[Message], data: bytes) -> Codec:
     """Return the Python functions of kipwire's methods, as without the kernel."""
-    decode, encode = native.PYTHON_METHODS["decode"], native.PYTHON_METHODS["encode"]
+    decode, encode = native.PYTHON["decode"], native.PYTHON["encode"]
     return Codec(decode=partial(decode, cls, data), encode=partial(encode, cls.decode(data)))
 
 

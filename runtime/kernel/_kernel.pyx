@@ -2,8 +2,7 @@
 # cython: freethreading_compatible=True
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
-`kipwire.native` puts four of its functions in the place of the methods of `Message`, and others in the place of
-functions of `kipwire.records`.
+`kipwire.native.from_kernel` puts functions from here in the place of Python's, and says when they give up.
 """
 
 # Theory.
@@ -16,9 +15,9 @@ functions of `kipwire.records`.
 #
 # The good path alone. The kernel reads strictly valid bytes, and writes values of exactly the types of their fields.
 # On anything else a function gives NULL or False, without a reason and without an exception: its caller frees what it
-# has, clears an error that CPython may have set, and the Python method starts from the beginning. The method raises
-# the error with its location, or accepts the value, such as a tuple for a list. So there is one text for each error,
-# and no branch here for any error.
+# has, clears an error that CPython may have set, and calls the Python function, which `python` has by its name. The
+# Python function starts from the beginning, and raises the error with its location, or accepts the value, such as a
+# tuple for a list. So there is one text for each error, and no branch here for any error.
 #
 # Memory. Bytes are read through `take` (cursor.pxd) and written through `put` or `reserve` and `commit` (output.pxd),
 # the places that know where memory ends; sizes are computed by `is_size` (sizes.pxd). A codec, a projector or a tree
@@ -194,15 +193,14 @@ static_assert(sizeof(size_t) == sizeof(void*))
 
 # Objects again, as Python calls them.
 
-# The methods that do what the kernel does not.
-cdef object python_decode, python_read, python_encode, python_encoded_size
+# What Python has given by its name: the functions that do what the kernel does not, and what batches are made of.
+cdef dict python = {}  # set at import alone
 
 
-def fall_back_on(decode, read, encode, encoded_size):
-    """Set the functions that are called where the kernel fails, with the same arguments."""
-    global python_decode, python_read, python_encode, python_encoded_size  # set at import alone
-    python_decode, python_read = decode, read
-    python_encode, python_encoded_size = encode, encoded_size
+def bind(name, given):
+    """Take what Python has of a name; return the function of the same name here, which may call it, or None."""
+    python[name] = given
+    return globals().get(name)
 
 
 def decode(cls, data):
@@ -216,7 +214,7 @@ def decode(cls, data):
         if message != NULL and cursor.at == cursor.end:
             return steal(message)
         discard_message(message)
-    return python_decode(cls, data)
+    return python["decode"](cls, data)
 
 
 def read(cls, data, offset=0):
@@ -232,7 +230,7 @@ def read(cls, data, offset=0):
             if message != NULL and may_have(cursor.at - cursor.start, cursor.empty_elements):
                 return steal(message), at + (cursor.at - cursor.start)
             discard_message(message)
-    return python_read(cls, data, offset)
+    return python["read"](cls, data, offset)
 
 
 cdef inline PyObject* read_message(const StructPlan* plan, data, int64_t at, Cursor* cursor) noexcept:
@@ -263,7 +261,7 @@ def encode(self):
     cdef uint8_t stack[STACK]
     if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, False, &out):
         return steal(close_output(&out))
-    return python_encode(self)
+    return python["encode"](self)
 
 
 def encoded_size(self):
@@ -273,7 +271,7 @@ def encoded_size(self):
     if codec.compiled != NULL and write_message(codec.compiled, <PyObject*>self, stack, True, &out):
         discard_output(&out)
         return written(&out)
-    return python_encoded_size(self)
+    return python["encoded_size"](self)
 
 
 cdef bint write_message(const StructPlan* plan, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:

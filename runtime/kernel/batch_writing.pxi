@@ -23,9 +23,9 @@ def write_batch(
     base_sequence=-1, is_transactional=False, is_control=False,
 ):
     cdef Head head
-    cdef Py_ssize_t codec = -1, time = -1
-    if is_set(&batch_type):
-        codec, time = index_of(compression, known_codecs), index_of(timestamp_type, known_timestamp_types)
+    cdef Py_ssize_t codec, time
+    init_batches()
+    codec, time = index_of(compression, known_codecs), index_of(timestamp_type, known_timestamp_types)
     if WITHOUT_GIL and type(records) is list:
         records = copy_records(records)
     if (
@@ -54,7 +54,7 @@ def write_batch(
         data = write_whole(records, compression, &head)
         if data is not None:
             return data
-    return replaced["write_batch"](
+    return python["write_batch"](
         records, compression=compression, base_offset=base_offset, last_offset_delta=last_offset_delta,
         base_timestamp=base_timestamp, max_timestamp=max_timestamp, timestamp_type=timestamp_type,
         delete_horizon=delete_horizon, partition_leader_epoch=partition_leader_epoch, producer_id=producer_id,
@@ -68,7 +68,6 @@ cdef list copy_records(list records):
     cdef PyObject* held
     cdef PyObject* copied
     cdef Py_ssize_t i, slot
-    init_record()
     own = records[:]
     for i in range(len(own)):
         if type_of(PyList_GET_ITEM(<PyObject*>own, i)) != record_slots.type:
@@ -173,7 +172,7 @@ cdef write_whole(list records, compression, const Head* head):
         data = <bytes>steal(PyBytes_FromStringAndSize(<char*>out.start + RECORDS_AT, written(&out) - RECORDS_AT))
         out.at = out.start + RECORDS_AT
         try:
-            data = compressed(compression, data)
+            data = python["compress"](compression, data)
         except BaseException:
             discard_output(&out)
             raise

@@ -68,50 +68,36 @@ BATCH_NAMES = (
 cdef PyTypeObject* batch_type
 cdef Py_ssize_t batch_slots[BATCH_SLOTS]
 cdef tuple known_codecs, known_timestamp_types
-cdef object default_limits, compressed, rest_of_batches, records_of_source, section_of_source
-cdef dict replaced = {}  # set at import alone
+cdef object default_limits, records_of_source, section_of_source
 # An argument that is not given.
 cdef object NOT_GIVEN = object()
 
 
-def replacement(name, function):
-    """The function of this name here, which calls the given one where it fails."""
-    replaced[name] = function
-    return globals()[name]
-
-
-def init_batches(cls, *, codecs, timestamp_types, limits, compress, batches_from, records_of, section_of):
-    """Set what batches are made of and from, the first time; before that no batch is made.
-
-    Args:
-        cls: the class of batches.
-        codecs: the names of the codecs, by their number.
-        timestamp_types: the names of the types, by their number.
-        limits: the default limits.
-        compress: what compresses the bytes of records.
-        batches_from: what reads the batches of bytes from a position on.
-        records_of: what reads the records of a batch from its source.
-        section_of: what gives their bytes from it.
-    """
-    global batch_type, default_limits, known_codecs, known_timestamp_types
-    global compressed, rest_of_batches, records_of_source, section_of_source
+cdef int init_batches() except -1:
+    """Set what batches are made of, which Python has given, before the first is read or written."""
+    global batch_type, default_limits, known_codecs, known_timestamp_types, records_of_source, section_of_source
+    if is_set(&batch_type):
+        return 0
     init_record()
+    cls, limits, codecs, types = python["RecordBatch"], python["limits"], python["codecs"], python["timestamp_types"]
+    decode, decompress = records_of, python["section_of"]
     with init_lock:
         if batch_type != NULL:
-            return
+            return 0
         init_checksum(True)
         for i in range(BATCH_SLOTS):
             batch_slots[i] = offset(cls, BATCH_NAMES[i])
-        default_limits, known_codecs, known_timestamp_types = limits, codecs, timestamp_types
-        compressed, rest_of_batches = compress, batches_from
-        records_of_source, section_of_source = records_of, section_of
+        default_limits, known_codecs, known_timestamp_types = limits, codecs, types
+        records_of_source, section_of_source = decode, decompress
         install_dealloc(cls)
         incref(<PyObject*>cls)
         store_release(&batch_type, <PyTypeObject*><PyObject*>cls)
+    return 0
 
 
 def read_batches(data, *, magic_2="kafka", check_crcs=True, max_decompressed_size=NOT_GIVEN, max_items=NOT_GIVEN):
     cdef Batches batches
+    init_batches()
     limits = default_limits
     if max_decompressed_size is not NOT_GIVEN or max_items is not NOT_GIVEN:
         limits = type(default_limits)(
@@ -119,7 +105,7 @@ def read_batches(data, *, magic_2="kafka", check_crcs=True, max_decompressed_siz
             default_limits[LIMIT_OF_ITEMS] if max_items is NOT_GIVEN else max_items,
         )
     if type(data) is not bytes or magic_2 != "kafka":
-        return replaced["read_batches"](
+        return python["read_batches"](
             data, magic_2=magic_2, check_crcs=check_crcs, max_decompressed_size=limits[0], max_items=limits[1]
         )
     batches = Batches.__new__(Batches)
@@ -172,7 +158,7 @@ cdef class Batches:
         try:
             with cython.critical_section(self):
                 if self.others is None:
-                    self.others = rest_of_batches(
+                    self.others = python["batches_from"](
                         self.data, self.at, self.number, self.limits, check_crcs=self.check_crcs
                     )
                 others = self.others
@@ -181,23 +167,22 @@ cdef class Batches:
             leave(&self.is_busy)
 
 
-def read_batch(bytes data, tuple location, limits, bint check_crcs):
-    """The batch of magic 2 that takes all of the bytes of a location; None if the kernel cannot read it."""
+def read_batch(bytes data not None, tuple location not None, *, bint check_crcs, limits):
     cdef PyObject* batch
-    if batch_size(<PyObject*>data, 0) != len(data) or len(location) != LOCATION_SIZE:
-        return None
-    batch = new_batch(<PyObject*>data, 0, len(data), <PyObject*>location, <PyObject*>limits, check_crcs)
-    if batch != NULL:
-        return steal(batch)
-    PyErr_Clear()
-    return None
+    init_batches()
+    if batch_size(<PyObject*>data, 0) == len(data) and len(location) == LOCATION_SIZE:
+        batch = new_batch(<PyObject*>data, 0, len(data), <PyObject*>location, <PyObject*>limits, check_crcs)
+        if batch != NULL:
+            return steal(batch)
+        PyErr_Clear()
+    return python["read_batch"](data, location, check_crcs=check_crcs, limits=limits)
 
 
 cdef inline int64_t batch_size(PyObject* data, int64_t at) noexcept:
     """Size of the complete batch of magic 2 at a position; 0 if there is none."""
     cdef int64_t rest = PyBytes_GET_SIZE(data) - at, size
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data) + at
-    if not is_set(&batch_type) or rest < RECORDS_AT or p[MAGIC_AT] != 2:
+    if rest < RECORDS_AT or p[MAGIC_AT] != 2:
         return 0
     size = LEADER_EPOCH_AT + <int64_t><int32_t>big_endian_32(p + BATCH_LENGTH_AT)
     return size if RECORDS_AT <= size <= rest else 0
@@ -289,7 +274,8 @@ def records_of_batch(self):
     cdef PyObject* batch = <PyObject*>self
     cdef PyObject* records
     cdef PyObject* source
-    if is_set(&batch_type) and type_of(batch) == batch_type:
+    init_batches()
+    if type_of(batch) == batch_type:
         records = load_slot(batch, batch_slots[BATCH_RECORDS])
         if records != NULL and records != None_:
             found = <object>records
@@ -302,7 +288,7 @@ def records_of_batch(self):
             if records != NULL:
                 return steal(publish(batch, batch_slots[BATCH_RECORDS], records))
             PyErr_Clear()
-    return replaced["records_of_batch"](self)
+    return python["records_of_batch"](self)
 
 
 cdef inline bint is_plain_batch(PyObject* batch) noexcept:
@@ -333,23 +319,20 @@ cdef PyObject* plain_records(PyObject* source) noexcept:
     return records_after(head, &cursor)
 
 
-def records_of_section(bytes data, bytes section):
-    """The records of a batch from their decompressed bytes, with the head that the other bytes begin with.
-
-    Returns:
-        A list, or None where the kernel cannot read the records.
-    """
+def records_of(source):
     cdef PyObject* records
     cdef Cursor cursor
-    init_record()
-    if len(data) < RECORDS_AT:
-        return None
-    open_bytes(<PyObject*>section, 0, &cursor)
-    records = records_after(<const uint8_t*>PyBytes_AS_STRING(<PyObject*>data), &cursor)
-    if records == NULL:
-        PyErr_Clear()
-        return None
-    return steal(records)
+    init_batches()
+    section = section_of_source(source)
+    if type(source) is tuple and type(section) is bytes:
+        data = source[SOURCE_DATA]
+        if type(data) is bytes and len(data) >= RECORDS_AT:
+            open_bytes(<PyObject*>section, 0, &cursor)
+            records = records_after(<const uint8_t*>PyBytes_AS_STRING(<PyObject*>data), &cursor)
+            if records != NULL:
+                return steal(records)
+            PyErr_Clear()
+    return python["records_of"](source)
 
 
 cdef PyObject* records_after(const uint8_t* head, Cursor* cursor) noexcept:

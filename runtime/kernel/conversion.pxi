@@ -74,7 +74,7 @@ def convert(message, version, *, lost=None, strict=False):
             if result != NULL:
                 return steal(result)
             PyErr_Clear()
-    return replaced["convert"](message, version, lost=lost, strict=strict)
+    return python["convert"](message, version, lost=lost, strict=strict)
 
 
 cdef inline bint is_message(PyTypeObject* cls) noexcept:

@@ -119,8 +119,9 @@ cdef Py_ssize_t offset(cls, name) except -1
 cdef Py_ssize_t* slots_of(cls, list arena, Py_ssize_t* count) except NULL
 cdef int install_dealloc(cls) except -1
 
-cdef object init_lock  # and this in _kernel.pyx, with the default of lazy structs
+cdef object init_lock  # and this in _kernel.pyx, with the default of lazy structs, and what Python has given by its name
 cdef PyObject* LAZY
+cdef dict python
 
 # Reading (reading.pxi; `open_bytes` and `steal` are in _kernel.pyx).
 

@@ -133,6 +133,14 @@ cdef class Projector:
         return None
 
 
+def projector(cls, choice, count):
+    """The projector of chosen fields; None where the kernel does not serve them."""
+    try:
+        return Projector(cls, choice, count)
+    except NotServed:
+        return None
+
+
 cdef Program* compile_program(
     Projector self, plan, const StructPlan* compiled, choice, buffers, dict programs
 ) except NULL:

@@ -4,7 +4,4 @@ cdef enum:
     # A record has a length, attributes, two deltas, two sizes and a count, of one byte each at least.
     MIN_RECORD_SIZE = 7
 
-# By the name of a function here: the one that it replaces.
-cdef dict replaced
-
 cdef bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil

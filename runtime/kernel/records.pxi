@@ -28,9 +28,8 @@ cdef Py_ssize_t raw_key_slot
 cdef int init_record() except -1:
     if is_set(&record_slots.type):
         return 0
-    from kipwire.records.model import RawHeaderKey, Record
     global raw_key_type, raw_key_slot
-
+    Record, RawHeaderKey = python["Record"], python["RawHeaderKey"]
     with init_lock:
         if record_slots.type != NULL:
             return 0
@@ -47,17 +46,21 @@ cdef int init_record() except -1:
     return 0
 
 
-def read_records(bytes data, base_offset, base_timestamp):
-    """The records in bytes, with offsets and timestamps counted from the bases; None if the kernel cannot read them."""
+def read_records(bytes data not None, base_offset, base_timestamp):
+    cdef int64_t first_offset, first_timestamp
+    init_record()
+    if as_number(<PyObject*>base_offset, &first_offset) and as_number(<PyObject*>base_timestamp, &first_timestamp):
+        records = read_until_end(data, first_offset, first_timestamp)
+        if records is not None:
+            return records
+    return python["read_records"](data, base_offset, base_timestamp)
+
+
+cdef read_until_end(bytes data, int64_t first_offset, int64_t first_timestamp):
+    """The records in bytes, with offsets and timestamps counted from the bases; None where the bytes are not valid."""
     cdef Cursor cursor
     cdef PyObject* record
-    cdef int64_t first_offset, first_timestamp
     cdef bint was_collecting, failed
-    init_record()
-    if not as_number(<PyObject*>base_offset, &first_offset):
-        return None
-    if not as_number(<PyObject*>base_timestamp, &first_timestamp):
-        return None
     open_bytes(<PyObject*>data, 0, &cursor)
     records = []
     was_collecting = pause_collector()
@@ -100,8 +103,7 @@ cdef PyObject* read_counted(
     return found  # released by discard_elements or list_of
 
 
-def has_more_items(bytes data, int64_t most):
-    """True if the bytes have more than `most` records and headers; counting stops at bytes that are no record."""
+def has_more_items(bytes data not None, int64_t most):
     cdef Cursor cursor
     cdef const uint8_t* end
     cdef const uint8_t* skipped
@@ -260,19 +262,23 @@ cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
     return pair
 
 
-def write_records(list records, base_offset, base_timestamp):
-    """The bytes of records, with deltas counted from the bases; None if the kernel cannot write them."""
-    cdef Output out
-    cdef uint8_t stack[STACK]
+def write_records(list records not None, base_offset, base_timestamp):
     cdef int64_t first_offset, first_timestamp
-    cdef Py_ssize_t i
     init_record()
     if WITHOUT_GIL:
         records = records[:]  # a private list, whose elements stay alive
-    if not as_number(<PyObject*>base_offset, &first_offset):
-        return None
-    if not as_number(<PyObject*>base_timestamp, &first_timestamp):
-        return None
+    if as_number(<PyObject*>base_offset, &first_offset) and as_number(<PyObject*>base_timestamp, &first_timestamp):
+        data = write_all(records, first_offset, first_timestamp)
+        if data is not None:
+            return data
+    return python["write_records"](records, base_offset, base_timestamp)
+
+
+cdef write_all(list records, int64_t first_offset, int64_t first_timestamp):
+    """The bytes of records, with deltas counted from the bases; None if a record is unusual."""
+    cdef Output out
+    cdef uint8_t stack[STACK]
+    cdef Py_ssize_t i
     open_output(&out, stack, STACK, False)
     for i in range(len(records)):
         if not write_record(PyList_GET_ITEM(<PyObject*>records, i), first_offset, first_timestamp, &out):
@@ -363,14 +369,17 @@ cdef bint write_raw_key(PyObject* key, Output* out) noexcept:
     return done
 
 
-def are_in_order(list records):
+def ordered_records(records, magic, base_offset=None):
+    init_record()
+    records = list(records)
+    return records if are_in_order(records) else python["ordered_records"](records, magic, base_offset)
+
+
+cdef bint are_in_order(list records) noexcept:
     """True if all are records of the exact class, with ints for numbers and with offsets that strictly ascend."""
     cdef PyObject* item
     cdef int64_t offset, timestamp, before = 0
     cdef Py_ssize_t i
-    init_record()
-    if WITHOUT_GIL:
-        records = records[:]
     for i in range(len(records)):
         item = PyList_GET_ITEM(<PyObject*>records, i)
         if type_of(item) != record_slots.type or not number_in(item, record_slots.timestamp, &timestamp):

@@ -388,7 +388,7 @@ def test_the_size_of_a_tagged_field_is_an_unsigned_varint(tags: dict[int, Any]) 
         "00 01 02 00 02 02 61 ac02 03 0000012c",
         "00 01 02 00 02 02 61 ac02 05 0000012c 00",
     ):
-        for decode in (tags[1].decode, lambda data: native.PYTHON_METHODS["decode"](tags[1], data)):
+        for decode in (tags[1].decode, lambda data: native.PYTHON["decode"](tags[1], data)):
             with pytest.raises(DecodeError):
                 decode(raw(wrong))
 

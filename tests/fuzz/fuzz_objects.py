@@ -104,7 +104,7 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
 
 def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
     """Hostile objects in messages; subclasses with slots of others; callbacks of the collector during reading."""
-    kernel.fall_back_on(**native_checks.PYTHON)
+    native_checks.bind_all(kernel)
     pool = fuzzing.seeds()
     layouts = fuzzing.layouts()
     gc.freeze()  # so that the collector visits new objects alone

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from kipwire import Message, Struct
 from kipwire.records import Record, RecordBatch, write_message_set
-from kipwire.records.reading import register_batches
-from tests.support import batch_checks, native_checks, projection_checks
+from tests.support import native_checks, projection_checks
 
 BATCHES = 12
 """Batches in the bytes that all threads read."""
@@ -48,11 +47,9 @@ class SharedBatches:
     records: list[Record] = field(default_factory=new_records)
 
     def __post_init__(self) -> None:
-        register_batches(self.kernel)
-        for name in ("read_batches", "records_of_batch"):
-            self.kernel.replacement(name, batch_checks.PYTHON[name])
-        self.kernel.replacement("write_batch", _give_up)
-        one = batch_checks.PYTHON["write_batch"](new_records())
+        native_checks.bind_all(self.kernel)
+        self.kernel.bind("write_batch", native_checks.give_up)
+        one = native_checks.PYTHON["write_batch"](new_records())
         # After the first entry of magic 1 Python reads all others.
         self.data = one * (BATCHES - 2) + write_message_set([OLD], magic=1) + one
         self.start()
@@ -90,8 +87,8 @@ class SharedBatches:
         """Write the records; the head of the batch is of the very records in it."""
         with suppress(native_checks.GaveUpError):  # when their offsets do not ascend
             written = self.kernel.write_batch(self.records)
-            [batch] = batch_checks.PYTHON["read_batches"](written)
-            assert batch_checks.PYTHON["write_batch"](batch_checks.PYTHON["records_of_batch"](batch)) == written
+            [batch] = native_checks.PYTHON["read_batches"](written)
+            assert native_checks.PYTHON["write_batch"](native_checks.PYTHON["records_of_batch"](batch)) == written
 
     def read(self) -> None:
         """Read the next of the batches, each of which one thread gets."""
@@ -166,10 +163,6 @@ def shared_projection(
         paths = projection_checks.some_paths(cls, chance)
         if (found := SharedProjection(kernel, cls, data, paths)).has_lists:
             return found
-
-
-def _give_up(*_: Any, **__: Any) -> Any:
-    raise native_checks.GaveUpError
 
 
 def _change(value: Any, chance: random.Random) -> None:

@@ -121,7 +121,7 @@ def test_slots_are_those_that_the_class_made_for_their_names(cls: Any) -> None:
     assert not KERNEL.serves(cls)
     data = HeartbeatRequest(group_id="group", member_id="member").encode()
     outcomes = []
-    for decode in (KERNEL.decode, native.PYTHON_METHODS["decode"]):
+    for decode in (KERNEL.decode, native.PYTHON["decode"]):
         try:
             outcomes.append(native_checks.content(decode(cls, data).member_id))
         except (TypeError, AttributeError) as error:

@@ -125,7 +125,7 @@ def test_errors_are_those_of_the_python_methods() -> None:
             cls.decode(faulty)
         except DecodeError as error:
             with pytest.raises(DecodeError) as caught:
-                native.PYTHON_METHODS["decode"](cls, faulty)
+                native.PYTHON["decode"](cls, faulty)
             assert (error.path, error.offset, str(error)) == (caught.value.path, caught.value.offset, str(caught.value))
             met.add(error.path)
     assert len(met) > 3
@@ -149,7 +149,7 @@ def test_unusual_values_are_left_to_python(message: Message) -> None:
     with native_checks.alone(KERNEL), pytest.raises(native_checks.GaveUpError):
         message.encode()
     data = message.encode()
-    assert data == native.PYTHON_METHODS["encode"](message)
+    assert data == native.PYTHON["encode"](message)
     assert message.encoded_size() == len(data)
 
 
@@ -207,8 +207,8 @@ def test_derived_classes_keep_what_they_change(cls: Any) -> None:
     METADATA.MetadataResponse.decode(data)  # the derived class must not take the codec of its base
     for message in (cls.decode(data), cls.read(data, 0)[0]):
         assert type(message) is cls
-        assert native_checks.content(message) == native_checks.content(native.PYTHON_METHODS["decode"](cls, data))
-        assert message.encode() == native.PYTHON_METHODS["encode"](message)
+        assert native_checks.content(message) == native_checks.content(native.PYTHON["decode"](cls, data))
+        assert message.encode() == native.PYTHON["encode"](message)
     assert type(METADATA.MetadataResponse.decode(data)) is METADATA.MetadataResponse
 
 

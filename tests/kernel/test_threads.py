@@ -220,5 +220,5 @@ def test_unknown_tagged_fields_may_be_added_while_python_writes_them() -> None:
     tag = Growing(990)
     fields: dict[int, bytes] = {tag: b"x"}
     tag.fields = message.unknown_tagged_fields = fields
-    written = native.PYTHON_METHODS["encode"](message)
+    written = native.PYTHON["encode"](message)
     assert MetadataResponse.decode(written).unknown_tagged_fields == {990: b"x"}

@@ -11,9 +11,10 @@ from kafka_messages.metadata_response.v12 import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kipwire import native
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
 from tests.kernel.test_threads import CALLS, at_once, meanwhile
-from tests.support import batch_checks, projection_checks
+from tests.support import projection_checks
 from tests.support.subjects.kernel_classes import KERNEL, needs_kernel
 
 
@@ -70,7 +71,6 @@ def test_records_of_a_new_batch_are_one_list_for_all_threads() -> None:
 
 @needs_kernel
 def test_a_batch_of_records_that_other_threads_change_has_the_head_of_the_records_in_it() -> None:
-    write = KERNEL.replacement("write_batch", batch_checks.PYTHON["write_batch"])
     records = new_records(20)
 
     def move() -> None:
@@ -84,9 +84,9 @@ def test_a_batch_of_records_that_other_threads_change_has_the_head_of_the_record
 
     with meanwhile(move, grow):
         for _ in range(CALLS // 3):
-            data = write(records)
+            data = write_batch(records)
             [batch] = read_batches(data)
-            assert batch_checks.PYTHON["write_batch"](batch.records) == data
+            assert native.PYTHON["write_batch"](batch.records) == data
 
 
 @needs_kernel

@@ -15,6 +15,7 @@ from kipwire.codec.checksums import crc32c
 from kipwire.codec.wire import write_varint
 from kipwire.records import MAX_ITEMS, Record, RecordBatch, read_batches, write_batch, write_message_set
 from kipwire.records.compression import compress
+from tests.support import native_checks
 from tests.support.subjects.batch_bytes import GOOD, INNER, OLD, RECORDS, read_all, with_bytes
 
 HEADER = 61
@@ -236,15 +237,16 @@ def record_of_headers(count: int, key: bytes = b"") -> bytes:
 
 
 @pytest.fixture(params=["kernel", "python"])
-def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """One engine after the other."""
     if request.param == "python":
-        monkeypatch.setattr(native, "kernel", None)
         monkeypatch.setattr(native, "in_use", False)
+        with native_checks.without_kernel():
+            yield request.param
     elif not native.in_use:
         pytest.skip(f"the kernel is not in use: {native.reason}")
-    name: str = request.param
-    return name
+    else:
+        yield request.param
 
 
 @pytest.mark.parametrize("codec", [0, 1])

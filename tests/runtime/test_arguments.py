@@ -18,8 +18,8 @@ from kipwire.model.errors import MOST_CHARACTERS, abbreviate, shorten
 DECODERS: dict[str, Callable[[Any, Any], Any]] = {
     "decode": lambda cls, data: cls.decode(data),
     "read": lambda cls, data: cls.read(data),
-    "decode in Python": native.PYTHON_METHODS["decode"],
-    "read in Python": native.PYTHON_METHODS["read"],
+    "decode in Python": native.PYTHON["decode"],
+    "read in Python": native.PYTHON["read"],
 }
 
 
@@ -52,7 +52,7 @@ class Unspeakable:
 
 
 @pytest.mark.parametrize("tag", [10**5000, -(10**5000), Unspeakable(), b"x" * 10**6, ("x" * 10**6,)], ids=type)
-@pytest.mark.parametrize("encode", [MetadataResponse.encode, native.PYTHON_METHODS["encode"]])
+@pytest.mark.parametrize("encode", [MetadataResponse.encode, native.PYTHON["encode"]])
 def test_tags_that_cannot_be_shown_are_errors_all_the_same(encode: Callable[[Any], bytes], tag: Any) -> None:
     message = MetadataResponse()
     message.unknown_tagged_fields = {tag: b""}

@@ -248,4 +248,4 @@ def test_negative_counts_are_refused_for_every_form_of_elements(forms: Classes, 
         data = bytearray(cls().encode())
         data[4 * number : 4 * number + 4] = count.to_bytes(4, "big", signed=True)
         with pytest.raises(DecodeError, match=field.name):
-            native.PYTHON_METHODS["read"](cls, bytes(data) + bytes(8))
+            native.PYTHON["read"](cls, bytes(data) + bytes(8))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -10,17 +9,10 @@ from typing import Any
 
 from kipwire import KipwireError
 from kipwire.codec.checksums import crc32c
-from kipwire.records import Record, RecordBatch, read_batches, write_batch
+from kipwire.records import Record, RecordBatch
 from kipwire.records.compression import COMPRESSIONS
-from kipwire.records.reading import register_batches
-from tests.support.native_checks import ODD, content, content_of, without_kernel
+from tests.support.native_checks import ODD, PYTHON, bind_all, content, content_of, without_kernel
 
-PYTHON: dict[str, Callable[..., Any]] = {
-    "read_batches": inspect.unwrap(read_batches),
-    "write_batch": inspect.unwrap(write_batch),
-    "records_of_batch": inspect.unwrap(vars(RecordBatch)["records"].fget),
-}
-"""The functions that the kernel replaces, by the names that they have there."""
 _FACTS = [name for name in RecordBatch.__slots__ if name not in ("_decode", "_section", "_records", "_base_offset")]
 _ATTRIBUTES = 21
 _BASES = (0, 1, -1, 2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**63), 2**63)
@@ -30,12 +22,10 @@ _OF_PRODUCER = ("partition_leader_epoch", "producer_id", "producer_epoch", "base
 
 def check_read(kernel: ModuleType, data: bytes, **options: Any) -> int:
     """Check that kernel and Python read the same batches, up to the same error. Return the number with records."""
-    register_batches(kernel)
-    read = kernel.replacement("read_batches", PYTHON["read_batches"])
-    records = kernel.replacement("records_of_batch", PYTHON["records_of_batch"])
+    bind_all(kernel)
     with without_kernel():
         expected = list(_read(PYTHON["read_batches"], PYTHON["records_of_batch"], data, options))
-    found = list(_read(read, records, data, options))
+    found = list(_read(kernel.read_batches, kernel.records_of_batch, data, options))
     assert found == expected, f"{data.hex()}\nkernel {found!r}\nPython {expected!r}"
     return sum(type(one[-1]) is list for one in expected)
 
@@ -56,12 +46,11 @@ def _read(
 
 def check_write(kernel: ModuleType, records: list[Record], arguments: dict[str, Any]) -> bytes | None:
     """Check that kernel and Python write the same batch, or raise the same error. Return the batch."""
-    register_batches(kernel)
-    write = kernel.replacement("write_batch", PYTHON["write_batch"])
+    bind_all(kernel)
     before = content_of(records)
     with without_kernel():
         expected = _outcome(PYTHON["write_batch"], records, **arguments)
-    found = _outcome(write, records, **arguments)
+    found = _outcome(kernel.write_batch, records, **arguments)
     assert found == expected, f"{records!r}, {arguments!r}\nkernel {found!r}\nPython {expected!r}"
     assert content_of(records) == before
     return found if type(found) is bytes else None

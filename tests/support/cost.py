@@ -83,6 +83,6 @@ def cost_of_refusing(cls: type[Message], data: bytes) -> Cost:
 
     costs = [
         cost_of(refuse(decode))
-        for decode in (lambda: cls.decode(data), lambda: native.PYTHON_METHODS["decode"](cls, data))
+        for decode in (lambda: cls.decode(data), lambda: native.PYTHON["decode"](cls, data))
     ]
     return Cost(max(cost.steps for cost in costs), max(cost.memory for cost in costs))

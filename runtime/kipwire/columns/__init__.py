@@ -205,9 +205,6 @@ def _read(cls: type[Message], struct: StructColumns, messages: pa.Array, first: 
 
 def _write(cls: type[Message], struct: StructColumns, rows: pa.StructArray, first: int) -> pa.BinaryArray:
     kernel = _kernel_for(cls)
-    if kernel is not None:
-        try:
-            return kernel.write(cls, struct, rows)
-        except kernel.UnusualError:
-            pass
+    if kernel is not None and (written := kernel.write(cls, struct, rows)) is not None:
+        return written
     return python_engine.write(cls, struct, rows, first)

@@ -1,9 +1,9 @@
 """The engine of columns that uses the compiled kernel: Arrow's buffers go in and come out as they are.
 
 The kernel is given buffers and gives buffers, and checks every number in them: a wrong offset is an error, and then
-Arrow's own full check names it. The kernel serves the columns of a class as a whole or not at all (`serves`); rows
-that it does not write raise `UnusualError`, and `python_engine` then writes them, or makes the error. Both engines give
-equal columns, and tests compare them.
+Arrow's own full check names it. The kernel serves the columns of a class as a whole or not at all (`serves`). For rows
+that the kernel does not write, `write` returns None. `python_engine` defines the result and makes the errors. Both
+engines give equal columns, and tests compare them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Names = tuple[tuple[str, "Names | None"], ...]
 serves = _kernel.serves_columns
 
 
-class UnusualError(Exception):
+class _UnusualError(Exception):
     """Rows that the kernel does not write; the generated code may write them."""
 
 
@@ -64,23 +64,22 @@ def read(
     return failed, None if parts is None else array_of(struct.type, parts)
 
 
-def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa.BinaryArray:
-    """Encode rows.
+def write(cls: type[Message], struct: StructColumns, rows: pa.StructArray) -> pa.BinaryArray | None:
+    """Encode rows; None if the generated code has to look at them.
 
     Raises:
-        UnusualError: the generated code has to look at them.
         ColumnError: all rows together have too many bytes, or the array of rows is damaged.
     """
     try:
         failed, offsets, content = _kernel.write_columns(cls, names_of(struct, rows.type), kernel_input(struct, rows))
     except OverflowError:
         raise too_much() from None
-    except pa.ArrowException as error:  # a value does not fit the type of its column
-        raise UnusualError from error
+    except (_UnusualError, pa.ArrowException):  # or a value does not fit the type of its column
+        return None
     except ValueError as error:
         raise ColumnError(f"the array of rows is damaged: {error}") from error
     if failed >= 0:
-        raise UnusualError
+        return None
     validity = rows.is_valid().buffers()[1] if rows.null_count else None
     buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(content)]
     return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
@@ -133,7 +132,7 @@ def kernel_input(struct: StructColumns, rows: pa.StructArray) -> Given:
     """Collect the parts of the rows for the kernel: their columns, as far as the struct has such columns.
 
     Raises:
-        UnusualError: an array has null where the schema has no null; `python_engine` explains the error.
+        _UnusualError: an array has null where the schema has no null; `python_engine` explains the error.
     """
     children = []
     for column in struct.columns:
@@ -168,7 +167,7 @@ def _element_input(column: Column, array: pa.Array, type_: pa.DataType) -> Given
         if array.type == pa.null():
             array = _cast(array, type_)
         if column.field is not None and column.field.array and array.null_count:
-            raise UnusualError
+            raise _UnusualError
         return kernel_input(column.struct, array)
     if array.type == pa.uuid():
         array = array.storage
@@ -182,7 +181,7 @@ def _unknown_tags_input(array: pa.Array) -> Given:
     entries = lists.values
     tags, contents = _cast(entries.field(0), UNKNOWN_TYPE.key_type), _cast(entries.field(1), UNKNOWN_TYPE.item_type)
     if entries.null_count or tags.null_count:
-        raise UnusualError
+        raise _UnusualError
     inner: list[Given] = [(len(one), one.offset, [_validity(one), *one.buffers()[1:]], []) for one in (tags, contents)]
     buffers = [_validity(lists), lists.buffers()[1]]
     return len(lists), lists.offset, buffers, [(len(entries), entries.offset, [None], inner)]

@@ -4,8 +4,20 @@
     >>> native.in_use, native.reason
     (False, 'KIPWIRE_NATIVE=0 switches it off')
 
-If it is in use, its functions are the methods `decode`, `read`, `encode` and `encoded_size` of every message; anything
-that it cannot handle falls back to the Python methods it replaced. See docs/native.md.
+If it is in use, its functions stand in for Python's: for `decode`, `read`, `encode` and `encoded_size` of every message,
+and for each function with the decorator `from_kernel`. The Python function defines the result, and makes the errors.
+
+The kernel is left for Python
+
+- as a whole: if KIPWIRE_NATIVE is 0, if it is not built, and in an interpreter other than the first that loads it;
+- for a class: whose fields have a property that the kernel does not know (`requiredIf`), that overrides generated code
+  or the setting of attributes, whose instances have a `__dict__`, or whose structs are more than 100 deep;
+- for a call: with bytes that are not valid, with a value that has not exactly its field's type, with a number beyond 64
+  bits, for a conversion that lists or refuses losses, for a conversion, a projection or columns of a record format, for
+  batches of magic 0 or 1, of a draft or in a buffer that is not `bytes`, and for the codecs of compressed ones.
+
+Then a function of the kernel calls the Python function that it stands in for, with the same arguments; the kernel's
+`projector`, and `write` of the columns, which stand in for none, return None.
 """
 
 # Why a kernel and no compiled classes: by mypyc, `OffsetCommitRequest` v8 takes 1.04 times as long to decode and 0.90
@@ -44,43 +56,43 @@ def _load() -> tuple[ModuleType | None, str]:
     return _kernel, f"it is built: {_kernel.__file__}"
 
 
-PYTHON_METHODS = {
-    "decode": vars(Message)["decode"].__func__,
-    "read": vars(Message)["read"].__func__,
-    "encode": Message.encode,
-    "encoded_size": Message.encoded_size,
-}
-"""The functions of the methods that the kernel replaces."""
+kernel, reason = _load()
+in_use = kernel is not None
+
+PYTHON: dict[str, Any] = {}
+"""What the kernel is given of Python, by name: the functions that its own stand in for, and what `give` adds."""
 
 
-def _replace_methods(kernel: ModuleType) -> None:
-    kernel.fall_back_on(**PYTHON_METHODS)
-    for name, method in PYTHON_METHODS.items():
-        function = _in_place_of(method, getattr(kernel, name))
-        setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
-
-
-def _in_place_of(method: Callable[..., Any], function: Any) -> Any:
-    """Make the kernel's function look like the method that it replaces, and return it."""
-    function.__doc__ = method.__doc__
-    function.__module__, function.__qualname__ = method.__module__, method.__qualname__
-    function.__wrapped__ = method  # what `help` and `inspect` take the signature from
-    return function
+def give(**things: object) -> None:
+    """Give the kernel what its functions use by these names, beside the functions that they stand in for."""
+    for name, thing in things.items():
+        _bind(name, thing)
 
 
 def from_kernel(name: str) -> Callable[[F], F]:
-    """Replace the decorated function by the kernel's function of this name, if the kernel is in use.
-
-    Where the kernel fails, it calls the decorated function with the same arguments, which makes the error.
-    """
+    """Replace the decorated function by the kernel's function of this name, if the kernel is in use."""
 
     def replace(function: F) -> F:
-        return function if kernel is None else _in_place_of(function, kernel.replacement(name, function))
+        found: Any = _bind(name, function)
+        if found is None:
+            return function
+        found.__doc__ = function.__doc__
+        found.__module__, found.__qualname__ = function.__module__, function.__qualname__
+        found.__wrapped__ = function  # what `help` and `inspect` take the signature from
+        return found  # type: ignore[no-any-return]
 
     return replace
 
 
-kernel, reason = _load()
-in_use = kernel is not None
-if kernel is not None:
-    _replace_methods(kernel)
+def _bind(name: str, thing: object) -> object:
+    PYTHON[name] = thing
+    return None if kernel is None else kernel.bind(name, thing)
+
+
+# The methods of messages are replaced from here, since the kernel imports their module.
+for _name in ("decode", "read", "encode", "encoded_size"):
+    _method = vars(Message)[_name]
+    if isinstance(_method, classmethod):
+        setattr(Message, _name, classmethod(from_kernel(_name)(_method.__func__)))
+    else:
+        setattr(Message, _name, from_kernel(_name)(_method))

@@ -151,7 +151,4 @@ def projector(cls: type[Message], selection: FieldSelection, count: int) -> Proj
     """Make the kernel's projector of chosen fields; None if the kernel is not in use or does not serve the fields."""
     if native.kernel is None or any(vars(base).keys() & OWN_METHODS for base in cls.__mro__ if base is not Message):
         return None
-    try:
-        return native.kernel.Projector(cls, selection, count)  # type: ignore[no-any-return]
-    except native.kernel.NotServed:
-        return None
+    return native.kernel.projector(cls, selection, count)  # type: ignore[no-any-return]

@@ -122,6 +122,7 @@ def expect_numbers(**numbers: object) -> None:
             raise EncodeError("RecordBatch", 2, name, f"must be an int, not {_type(number)}")
 
 
+@native.from_kernel("ordered_records")
 def ordered_records(records: Iterable[Record], magic: int, base_offset: int | None = None) -> list[Record]:
     """Return the records as a list, in the order of their offsets.
 
@@ -138,8 +139,6 @@ def ordered_records(records: Iterable[Record], magic: int, base_offset: int | No
             another type.
     """
     records = list(records)
-    if native.kernel is not None and native.kernel.are_in_order(records):
-        return records
     for index, record in enumerate(records):
         if not isinstance(record, Record):
             raise EncodeError("RecordBatch", magic, f"records[{index}]", f"must be a Record, not {_type(record)}")

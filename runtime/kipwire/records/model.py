@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
+from kipwire import native
 from kipwire.model.lazy import set_if_none
 from kipwire.records.compression import Compression
 from kipwire.records.heads import NO_TIMESTAMP
@@ -216,6 +217,7 @@ class RecordBatch:
     _base_offset: int | None
 
     @property
+    @native.from_kernel("records_of_batch")
     def records(self) -> list[Record]:
         """The records; decompressed and decoded when they are first asked for, then kept.
 

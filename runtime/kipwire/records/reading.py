@@ -27,13 +27,12 @@ from kipwire.records.checks import (
 )
 from kipwire.records.compression import COMPRESSIONS, compress
 from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
-from kipwire.records.model import RecordBatch
+from kipwire.records.model import RawHeaderKey, Record, RecordBatch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from mmap import mmap
-    from types import ModuleType
     from typing import Any
 
 MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
@@ -245,21 +244,14 @@ def draft(magic_2: MagicTwo) -> Any:
     return import_module(_DRAFTS[magic_2])
 
 
-def register_batches(kernel: ModuleType) -> None:
-    """Give the kernel the class of batches, and the functions that it falls back on."""
-    kernel.init_batches(
-        RecordBatch,
-        codecs=COMPRESSIONS,
-        timestamp_types=TIMESTAMP_TYPES,
-        limits=DEFAULT_LIMITS,
-        compress=compress,
-        batches_from=batches_from,
-        records_of=record_batches.records_of,
-        section_of=record_batches.section_of,
-    )
-
-
-if native.kernel is not None:
-    register_batches(native.kernel)
-    _records: Any = RecordBatch.records  # the property
-    setattr(RecordBatch, "records", property(native.from_kernel("records_of_batch")(_records.fget)))  # noqa: B010
+native.give(
+    RecordBatch=RecordBatch,
+    Record=Record,
+    RawHeaderKey=RawHeaderKey,
+    codecs=COMPRESSIONS,
+    timestamp_types=TIMESTAMP_TYPES,
+    limits=DEFAULT_LIMITS,
+    compress=compress,
+    section_of=record_batches.section_of,
+    batches_from=batches_from,
+)

@@ -61,16 +61,13 @@ Source = tuple[bytes, Location, Limits]
 """Source of the records of a batch."""
 
 
+@native.from_kernel("read_batch")
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
     """Decode a batch, which must take all of the bytes.
 
     Raises:
         DecodeError: the bytes are not exactly one batch.
     """
-    if native.kernel is not None:
-        found: RecordBatch | None = native.kernel.read_batch(data, location, limits, check_crcs)
-        if found is not None:
-            return found
     batch = new(RecordBatch)
     (
         base_offset,
@@ -132,6 +129,7 @@ def section_of(source: Source) -> bytes:
     return section
 
 
+@native.from_kernel("records_of")
 def records_of(source: Source) -> list[Record]:
     """Decode the records of a batch.
 
@@ -140,10 +138,6 @@ def records_of(source: Source) -> list[Record]:
     """
     section = section_of(source)
     data, location, _ = source
-    if native.kernel is not None:
-        found: list[Record] | None = native.kernel.records_of_section(data, section)
-        if found is not None:
-            return found
     base_offset, attributes, base_timestamp, max_timestamp, count = _unpack_of_records(data)
     try:
         records = read_section(section, base_offset, base_timestamp)

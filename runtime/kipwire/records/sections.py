@@ -18,16 +18,14 @@ from kipwire.model.errors import EncodeError, Malformed, abbreviate
 from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, header_key
 
 
+@native.from_kernel("read_records")
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
     """Decode records, which must take all of the bytes; their offsets and timestamps count from these.
 
     Raises:
         DecodeError: the bytes are not exactly records; it names Records v2, with path and offset in these bytes.
     """
-    if native.kernel is not None:
-        found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)
-    else:
-        found = read_plainly(data, base_offset, base_timestamp)
+    found = read_plainly(data, base_offset, base_timestamp)
     return read_by_classes(data, base_offset, base_timestamp) if found is None else found
 
 
@@ -54,14 +52,12 @@ LEAST_ITEM = 2
 """Bytes of the smallest header, which has two sizes; records have more."""
 
 
+@native.from_kernel("has_more_items")
 def has_more_items(data: bytes, most: int) -> bool:
     """True if the bytes have more than `most` records and headers; counting stops at bytes that are no record.
 
     Only data with more than `LEAST_ITEM` bytes for each can, so shorter data needs no call.
     """
-    if native.kernel is not None:
-        more: bool = native.kernel.has_more_items(data, most)
-        return more
     count = pos = 0
     try:
         while pos < len(data):
@@ -91,16 +87,14 @@ def _varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
     return read_packed(data, pos, bits) if number > 127 else ((number >> 1) ^ -(number & 1), pos)
 
 
+@native.from_kernel("write_records")
 def write_section(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
     """Encode records, whose offsets and timestamps count from these.
 
     Raises:
         EncodeError: a value does not fit its field; it has the path in Records v2.
     """
-    if native.kernel is not None:
-        section: bytes | None = native.kernel.write_records(records, base_offset, base_timestamp)
-    else:
-        section = write_plainly(records, base_offset, base_timestamp)
+    section = write_plainly(records, base_offset, base_timestamp)
     return write_by_classes(records, base_offset, base_timestamp) if section is None else section
 
 

@@ -39,7 +39,8 @@ def registries() -> Iterator[dict[int, Registry]]:
 def methods(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Messages are read and written by the kernel where there is one, and by the generated code."""
     if request.param == "python":
-        for name, method in native.PYTHON_METHODS.items():
+        for name in ("decode", "read", "encode", "encoded_size"):
+            method = native.PYTHON[name]
             monkeypatch.setattr(Message, name, classmethod(method) if name in ("decode", "read") else method)
 
 

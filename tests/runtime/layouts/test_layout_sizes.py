@@ -29,9 +29,9 @@ FORMS: dict[int, Callable[[int], bytes]] = {0: _two_bytes, 5: _zigzag, 6: write_
 
 METHODS: list[Callable[[Any, Any], Any]] = [
     lambda cls, data: cls.decode(data),
-    native.PYTHON_METHODS["decode"],
+    native.PYTHON["decode"],
     lambda cls, data: cls.read(data + bytes(2**16))[0],
-    lambda cls, data: native.PYTHON_METHODS["read"](cls, data + bytes(2**16))[0],
+    lambda cls, data: native.PYTHON["read"](cls, data + bytes(2**16))[0],
 ]
 
 
@@ -75,7 +75,7 @@ def test_size_is_read_with_its_width_and_sign(layouts: Classes, version: int, si
 @pytest.mark.parametrize("version", FORMS)
 def test_size_that_its_form_cannot_say_is_not_written(layouts: Classes, version: int, size: int) -> None:
     message = of_size(layouts, version, size)
-    for write in (type(message).encode, native.PYTHON_METHODS["encode"]):
+    for write in (type(message).encode, native.PYTHON["encode"]):
         if size <= MOST:
             assert write(message) == bytes(2) + FORMS[version](size) + rest_of(of_size(layouts, WIDE, size))
         else:
@@ -100,7 +100,7 @@ def test_size_of_a_value_is_read_with_its_width_and_sign(layouts: Classes, field
             with pytest.raises(DecodeError, match=rf"{field}.*length of the .* is -|{field}.* null, but"):
                 method(cls, data)
     message = cls(**{field: value})
-    for write in (cls.encode, native.PYTHON_METHODS["encode"]):
+    for write in (cls.encode, native.PYTHON["encode"]):
         if size <= MOST:
             assert write(message) == data
         else:
