@@ -82,7 +82,6 @@ def cost_of_refusing(cls: type[Message], data: bytes) -> Cost:
         return refused
 
     costs = [
-        cost_of(refuse(decode))
-        for decode in (lambda: cls.decode(data), lambda: native.PYTHON["decode"](cls, data))
+        cost_of(refuse(decode)) for decode in (lambda: cls.decode(data), lambda: native.PYTHON["decode"](cls, data))
     ]
     return Cost(max(cost.steps for cost in costs), max(cost.memory for cost in costs))

@@ -4,20 +4,20 @@
     >>> native.in_use, native.reason
     (False, 'KIPWIRE_NATIVE=0 switches it off')
 
-If it is in use, its functions stand in for Python's: for `decode`, `read`, `encode` and `encoded_size` of every message,
-and for each function with the decorator `from_kernel`. The Python function defines the result, and makes the errors.
+If it is in use, its functions stand in for Python's: for `decode`, `read`, `encode` and `encoded_size` of every
+message, and for each function with the decorator `from_kernel`. Python's define the result and make the errors.
 
 The kernel is left for Python
 
-- as a whole: if KIPWIRE_NATIVE is 0, if it is not built, and in an interpreter other than the first that loads it;
-- for a class: whose fields have a property that the kernel does not know (`requiredIf`), that overrides generated code
-  or the setting of attributes, whose instances have a `__dict__`, or whose structs are more than 100 deep;
-- for a call: with bytes that are not valid, with a value that has not exactly its field's type, with a number beyond 64
-  bits, for a conversion that lists or refuses losses, for a conversion, a projection or columns of a record format, for
+- as a whole, if KIPWIRE_NATIVE is 0, if it is not built, and in a second interpreter of the process;
+- for a class, if its plan has what the kernel does not know, such as `requiredIf`, if it overrides generated code,
+  `__setattr__` or `__getattribute__`, if its instances have a `__dict__`, or if its structs are more than 100 deep;
+- for a call, with bytes that are not valid, with a value whose type is not exactly its field's, with a number beyond 64
+  bits, for a conversion with `lost` or `strict`, for a conversion, a projection or columns of a record format, for
   batches of magic 0 or 1, of a draft or in a buffer that is not `bytes`, and for the codecs of compressed ones.
 
-Then a function of the kernel calls the Python function that it stands in for, with the same arguments; the kernel's
-`projector`, and `write` of the columns, which stand in for none, return None.
+Then a function of the kernel calls the one that it stands in for, with the same arguments. The engines of projections
+and columns, which stand in for no function, give None.
 """
 
 # Why a kernel and no compiled classes: by mypyc, `OffsetCommitRequest` v8 takes 1.04 times as long to decode and 0.90
