@@ -171,12 +171,15 @@ def without_kernel() -> Iterator[None]:
     """Let Python read and write records: its functions are back where the kernel's stood in for them."""
     places = _places_of_the_kernel(frozenset(name for name in sys.modules if name.startswith(("kipwire.", "tests."))))
     for owner, name, own in places:
-        setattr(owner, name, property(inspect.unwrap(own.fget)) if isinstance(own, property) else inspect.unwrap(own))
+        setattr(owner, name, inspect.unwrap(own))
     reading.rules_of.cache_clear()  # which has functions in it
     kernel, native.kernel = native.kernel, None
+    records = RecordBatch.records
+    setattr(RecordBatch, "records", property(PYTHON["records_of_batch"]))  # noqa: B010
     try:
         yield
     finally:
+        setattr(RecordBatch, "records", records)  # noqa: B010
         native.kernel = kernel
         reading.rules_of.cache_clear()
         for owner, name, own in places:
@@ -190,8 +193,7 @@ def _places_of_the_kernel(modules: frozenset[str]) -> list[tuple[Any, str, Any]]
         return []
     kind = type(native.kernel.bind)
     names = [(sys.modules[module], *one) for module in modules for one in vars(sys.modules[module]).items()]
-    found = [(owner, name, own) for owner, name, own in names if type(own) is kind and hasattr(own, "__wrapped__")]
-    return [*found, (RecordBatch, "records", vars(RecordBatch)["records"])]
+    return [(owner, name, own) for owner, name, own in names if type(own) is kind and hasattr(own, "__wrapped__")]
 
 
 def content_of(records: list[Record] | None) -> object:

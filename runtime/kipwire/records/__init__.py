@@ -20,14 +20,18 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # 2. The batch. `reading.batches_in` is the loop over all formats. It takes a size and a magic, gets exactly these
 #    bytes, hands them to the reader of the magic, and moves its `Cursor` by the size. So the cursor is always at the
 #    first byte that is not accounted for, after an error, too. The reader of a magic compares the checksum, unless it
-#    is told not to. The kernel has this loop, too, for buffers, and leaves to this one what it does not support.
+#    is told not to.
 # 3. The section. A batch has its bytes and decompresses them when it is asked for `records`, within `Limits`: few bytes
 #    of a codec can become very many. `record_batches.section_of` does it by `compression`; `message_sets` does the same
 #    with the value of an entry.
-# 4. The records. `sections` reads and writes records of magic 2: by the kernel, or without it by Python written by
-#    hand, and by the generated classes of schemas/kafka_records where these give up. Only the generated classes
-#    explain a wrong record, so errors are the same whichever way was taken. Entries of message sets are read by
-#    generated classes alone.
+# 4. The records. `sections` reads and writes records of magic 2: by Python written by hand, and by the generated
+#    classes of schemas/kafka_records where that gives up. Only the generated classes explain a wrong record, so errors
+#    are the same in both ways. Entries of message sets are read by generated classes alone.
+#
+# Two engines. Python, as above, defines the result and makes the errors. The kernel stands in for each function with
+# the decorator `native.from_kernel`, in one step for what are several above, and for magic 2 alone: `read_batches` is
+# the loop over a buffer, `RecordBatch.records` goes from layer 2 to 4. Where it gives up, it calls the Python function.
+# So nothing here asks if there is a kernel.
 #
 # `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
 # `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.

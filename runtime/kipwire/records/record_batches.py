@@ -1,10 +1,8 @@
 """Magic 2: record batches, of Kafka since 0.11.
 
 A batch is made of its head; its bytes are kept, and decompressed and decoded when its records are asked for.
-`section_of` and `records_of` are these two steps, and `model.RecordBatch` calls them. The kernel does each of them if
-it is there and returns None for what it leaves to Python, such as anything that is wrong: so errors are made here
-alone. Writing packs the head itself; where that fails, the generated class of schemas/kafka_records is asked, which
-names the field.
+`section_of` and `records_of` are these two steps, and `model.RecordBatch` calls them. Writing packs the head itself;
+where that fails, the generated class of schemas/kafka_records is asked, which names the field.
 """
 
 from __future__ import annotations
