@@ -17,9 +17,14 @@ from kipwire.logs.names import base_offset_of, segment_after, snapshot_end_of
 from kipwire.logs.offsets import Misplaced, OffsetOrder, Offsets, Passing, offsets_of_segment
 from kipwire.model.errors import DecodeError
 from kipwire.records.bounds import Bounds
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.model import RecordBatch
-from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
+from kipwire.records.reading import Cursor, batches_in, rules_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from kipwire.records.reading import SegmentOptions
 
 _CHUNK_OF_BATCHES = 1 << 18
 """Bytes that are read at once; more if a batch has more."""
@@ -70,12 +75,8 @@ def read_segment(
     *,
     start: int = 0,
     grows: bool | None = None,
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_batch_size: int = MAX_BATCH_SIZE,
-    max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
-    magic_2: MagicTwo = "kafka",
+    **options: Unpack[SegmentOptions],
 ) -> SegmentBatches:
     """Read the batches of a log segment (`.log`) or a snapshot (`.checkpoint`), with one in memory at a time.
 
@@ -86,13 +87,10 @@ def read_segment(
         path: the file.
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
         grows: True if the file may have a tail; by default the result of `may_grow`.
-        check_crcs: as for `read_batches`.
-        max_decompressed_size: as for `read_batches`.
-        max_batch_size: bytes that one batch may have in the file; that many are read at once.
-        max_items: as for `read_batches`.
         bounds: batches that cannot have records within them are passed over by their heads: nothing else of them is
             read or checked. All records of the other batches are there; `bounds.has` filters them.
-        magic_2: as for `read_batches`.
+        options: `magic_2`, `check_crcs`, `max_decompressed_size` and `max_items`, as for `read_batches`, and
+            `max_batch_size`: bytes that one batch may have in the file, which are read at once; 100 MiB by default.
 
     Returns:
         An iterator over the batches. Its `tail` has the position, the number and the kind of the bytes that are left.
@@ -103,6 +101,7 @@ def read_segment(
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file, or `magic_2` is another text.
     """
+    rules_of(**options)  # a wrong option is an error at once
 
     def batches() -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
         with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
@@ -116,13 +115,9 @@ def read_segment(
                 os.fspath(path),
                 start=start,
                 grows=snapshot_end_of(name) is None and following is None if grows is None else grows,
-                check_crcs=check_crcs,
-                max_decompressed_size=max_decompressed_size,
-                max_batch_size=max_batch_size,
-                max_items=max_items,
                 bounds=bounds,
                 offsets=offsets_of_file(Path(path), following),
-                magic_2=magic_2,
+                **options,
             )
 
     return SegmentBatches(batches())
@@ -142,13 +137,9 @@ def read_part(
     start: int = 0,
     end: int | None = None,
     grows: bool,
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_batch_size: int = MAX_BATCH_SIZE,
-    max_items: int = MAX_ITEMS,
     bounds: Bounds | None = None,
     offsets: Offsets = Offsets(),  # noqa: B008  it is immutable
-    magic_2: MagicTwo = "kafka",
+    **options: Unpack[SegmentOptions],
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read a part of an open segment: batches and damage, which fill it exactly; a file that grows ends with a tail.
 
@@ -159,13 +150,9 @@ def read_part(
         end: where the part ends. Unless the file grows, the last batch ends here, too. By default the end of the file.
         grows: true for the last part of a file that may still grow: batches that start before `end` are read as far
             as they are complete.
-        check_crcs: as for `read_segment`, like all that follow.
-        max_decompressed_size: as there.
-        max_batch_size: as there.
-        max_items: as there.
-        bounds: as there.
+        bounds: as for `read_segment`.
         offsets: the valid ones.
-        magic_2: as for `read_segment`.
+        options: as for `read_segment`.
 
     Yields:
         Batches, also misplaced ones, and damage with its error. If the file grows, its tail is the last item, even
@@ -180,23 +167,14 @@ def read_part(
     grows = grows or size < end
     limit = size if grows else end
     cursor = Cursor(start)
-    search = Search(file, start, limit, magic_2)
-    rules = rules_of(magic_2, max_decompressed_size, max_items)
+    rules = rules_of(**options)
+    search = Search(file, start, limit, rules.magic_2)
     order = OffsetOrder(offsets, name)
-    may_have = None if bounds is None else Passing(bounds, order, magic_2).may_have
+    may_have = None if bounds is None else Passing(bounds, order, rules.magic_2).may_have
     take = _reader(file, _CHUNK_OF_BATCHES if bounds is None else _CHUNK_OF_HEADS)
     while cursor.position < min(end, limit):
         error = None
-        batches = batches_in(
-            take,
-            cursor,
-            limit,
-            rules,
-            check_crcs=check_crcs,
-            max_batch_size=max_batch_size,
-            file=name,
-            may_have=may_have,
-        )
+        batches = batches_in(take, cursor, limit, rules, file=name, may_have=may_have)
         try:
             for batch in batches:
                 if batch.position >= end:

@@ -17,10 +17,16 @@ from kipwire.logs.offsets import Misplaced, OffsetOrder, Offsets, Passing
 from kipwire.logs.segments import read_part
 from kipwire.model.errors import DecodeError
 from kipwire.records.bounds import Bounds
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, error_at
-from kipwire.records.heads import RECORDS, Format
+from kipwire.records.checks import error_at
+from kipwire.records.heads import RECORDS
 from kipwire.records.model import RecordBatch
-from kipwire.records.reading import MAX_BATCH_SIZE, Cursor, MagicTwo, batches_in, rules_of
+from kipwire.records.reading import Cursor, Rules, batches_in, rules_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from kipwire.records.reading import SegmentOptions
 
 MOST_KEPT = 2**31 - 1
 """Bytes that are kept in a temporary file at most: no segment has more."""
@@ -70,7 +76,12 @@ class StreamBuffer:
 
 
 def read_stream(
-    ahead: StreamBuffer, name: str, *, grows: bool = True, bounds: Bounds | None = None, magic_2: MagicTwo = "kafka"
+    ahead: StreamBuffer,
+    name: str,
+    *,
+    grows: bool = True,
+    bounds: Bounds | None = None,
+    **options: Unpack[SegmentOptions],
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
 
@@ -79,7 +90,7 @@ def read_stream(
         name: the stream in errors.
         grows: true if it may end as a live segment does; then the last item is its tail, even without a byte.
         bounds: as for `read_segment`.
-        magic_2: as for `read_batches`.
+        options: as for `read_segment`.
 
     Yields:
         Batches, also misplaced ones, damage, and the tail, at positions from the start of the stream on.
@@ -87,10 +98,10 @@ def read_stream(
     Raises:
         OSError: it cannot be read, or what follows damage cannot be kept in a temporary file.
     """
-    rules = rules_of(magic_2, MAX_DECOMPRESSED_SIZE, MAX_ITEMS)
+    rules = rules_of(**options)
     cursor = Cursor(0)
     order = OffsetOrder(Offsets(), name)
-    may_have = None if bounds is None else Passing(bounds, order, magic_2).may_have
+    may_have = None if bounds is None else Passing(bounds, order, rules.magic_2).may_have
     last = 0
 
     def take(position: int, size: int) -> bytes:
@@ -102,22 +113,13 @@ def read_stream(
 
     while True:
         error = None
-        batches = batches_in(
-            take,
-            cursor,
-            _ENDLESS,
-            rules,
-            check_crcs=True,
-            max_batch_size=MAX_BATCH_SIZE,
-            file=name,
-            may_have=may_have,
-        )
+        batches = batches_in(take, cursor, _ENDLESS, rules, file=name, may_have=may_have)
         try:
             for batch in batches:
                 yield order.placed(batch, cursor.number)
         except DecodeError as caught:
             error = caught
-        end = None if error is None else _find_end(ahead, cursor.position, rules.formats)
+        end = None if error is None else _find_end(ahead, cursor.position, rules)
         if error is None or end is None:
             break
         yield Damage(cursor.position, end, error, True)
@@ -130,16 +132,16 @@ def read_stream(
             reason = f"the batch goes beyond byte {ahead.end}, where it has to end; copy the file again"
             yield Damage(last, ahead.end, error_at((cursor.number, last, name), 2, "", 0, reason), False)
         return
-    yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds, magic_2=magic_2)
+    yield from _rest(ahead, cursor, name, Offsets(before=order.before), grows=grows, bounds=bounds, **options)
 
 
-def _find_end(ahead: StreamBuffer, position: int, formats: tuple[Format, ...]) -> int | None:
+def _find_end(ahead: StreamBuffer, position: int, rules: Rules) -> int | None:
     """Find the end of a broken batch, if a whole batch follows there by its length; None if that is not known."""
-    head = head_of(ahead.take(position, RECORDS), position, formats)
-    if head is None or head.size > MAX_BATCH_SIZE:
+    head = head_of(ahead.take(position, RECORDS), position, rules.formats)
+    if head is None or head.size > rules.max_batch_size:
         return None
-    following = head_of(ahead.take(position, head.size + RECORDS)[head.size :], head.end, formats)
-    if following is None or following.size > MAX_BATCH_SIZE:
+    following = head_of(ahead.take(position, head.size + RECORDS)[head.size :], head.end, rules.formats)
+    if following is None or following.size > rules.max_batch_size:
         return None
     size = head.size + following.size
     return head.end if len(ahead.take(position, size)) == size else None
@@ -153,7 +155,7 @@ def _rest(
     *,
     grows: bool,
     bounds: Bounds | None,
-    magic_2: MagicTwo,
+    **options: Unpack[SegmentOptions],
 ) -> Iterator[RecordBatch | Misplaced | Damage | Tail]:
     position = cursor.position
     if not ahead.take(position, 1):
@@ -175,7 +177,7 @@ def _rest(
             grows=grows and not more,
             bounds=bounds,
             offsets=offsets,
-            magic_2=magic_2,
+            **options,
         )
     if more:
         reason = f"more than {MOST_KEPT:,} bytes follow an invalid batch and are not read; save them to a file"

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from kipwire.model.errors import EncodeError
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.heads import KNOWN_ATTRIBUTES
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.model import Record, RecordBatch
@@ -24,8 +23,9 @@ from kipwire.records.record_batches import write_batch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mmap import mmap
+    from typing import Unpack
 
-    from kipwire.records.reading import MagicTwo
+    from kipwire.records.reading import MagicTwo, ReadOptions
 
 
 Lost = Literal[
@@ -127,10 +127,7 @@ def down_convert(
     magic: Literal[0, 1],
     *,
     first_offset: int = 0,
-    magic_2: MagicTwo = "kafka",
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
+    **options: Unpack[ReadOptions],
 ) -> Converted:
     """Convert the batches of a buffer to message sets, for older consumers; as Kafka's brokers convert.
 
@@ -143,10 +140,7 @@ def down_convert(
         magic: the format of the message sets.
         first_offset: the offset that the consumer asked for; records before it are left out of converted batches
             without compression, and are not reported.
-        magic_2: as for `read_batches`.
-        check_crcs: as for `read_batches`.
-        max_decompressed_size: as for `read_batches`.
-        max_items: as for `read_batches`.
+        options: as for `read_batches`.
 
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
@@ -156,13 +150,7 @@ def down_convert(
     """
     if magic not in (0, 1):
         raise ValueError(f"cannot convert down to magic {magic!r}; give 0 or 1")
-    batches = read_batches(
-        data,
-        magic_2=magic_2,
-        check_crcs=check_crcs,
-        max_decompressed_size=max_decompressed_size,
-        max_items=max_items,
-    )
+    batches, magic_2 = read_batches(data, **options), options.get("magic_2", "kafka")
     parts: list[bytes | memoryview] = []
     lost: list[Loss] = []
     view = memoryview(data).cast("B")
@@ -188,11 +176,7 @@ def down_convert(
 def up_convert(
     data: bytes | bytearray | memoryview | mmap,
     magic: Literal[1, 2],
-    *,
-    magic_2: MagicTwo = "kafka",
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
+    **options: Unpack[ReadOptions],
 ) -> Converted:
     """Convert the batches of a buffer to a later format, as Kafka's brokers convert what old producers send.
 
@@ -203,10 +187,7 @@ def up_convert(
     Args:
         data: the buffer; only one batch of it is decoded at a time, and 1 MiB of plain messages.
         magic: the format to convert to; 2 is Kafka's.
-        magic_2: as for `read_batches`.
-        check_crcs: as for `read_batches`.
-        max_decompressed_size: as for `read_batches`.
-        max_items: as for `read_batches`.
+        options: as for `read_batches`.
 
     Raises:
         DecodeError: bytes are not a batch, or its records are broken.
@@ -217,13 +198,7 @@ def up_convert(
     """
     if magic not in (1, 2):
         raise ValueError(f"cannot convert up to magic {magic!r}; give 1 or 2")
-    batches = read_batches(
-        data,
-        magic_2=magic_2,
-        check_crcs=check_crcs,
-        max_decompressed_size=max_decompressed_size,
-        max_items=max_items,
-    )
+    batches, magic_2 = read_batches(data, **options), options.get("magic_2", "kafka")
     parts: list[bytes | memoryview] = []
     lost: list[Loss] = []
     view = memoryview(data).cast("B")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypedDict, cast
 
 from kipwire import native
 from kipwire.model.errors import DecodeError
@@ -33,39 +33,56 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from mmap import mmap
-    from typing import Any
+    from typing import Any, Unpack
 
 MagicTwo = Literal["kafka", "kip-82", "kip-98 draft"]
 
 MAX_BATCH_SIZE = 100 * 1024 * 1024
 """Bytes that a batch of a file may have by default: the largest request that brokers accept by default
 (`socket.request.max.bytes`)."""
+_ANY_SIZE = 1 << 32
+"""More bytes than a batch can have, for buffers, which are in memory already."""
 
 _DRAFTS = {"kip-82": "kipwire.drafts.kip_82.batches", "kip-98 draft": "kipwire.drafts.kip_98.batches"}
 _HEAD_SIZE, _unpack_head = HEAD.size, HEAD.unpack
 _SMALLEST = min(one.smallest for one in FORMATS)
 
 
+class BatchOptions(TypedDict, total=False):
+    """Options of reading batches whose format is known; `read_batches` explains them."""
+
+    check_crcs: bool
+    max_decompressed_size: int
+    max_items: int
+
+
+class ReadOptions(BatchOptions, total=False):
+    """Options of reading batches; `read_batches` explains them."""
+
+    magic_2: MagicTwo
+
+
+class SegmentOptions(ReadOptions, total=False):
+    """Options of reading files; `read_batches` explains them but the last, and `read_segment` that."""
+
+    max_batch_size: int
+
+
 class Rules(NamedTuple):
-    """Rules for reading the batches of a buffer or a file."""
+    """Rules for reading the batches of a buffer or a file, made of options."""
 
     magic_2: MagicTwo
     formats: tuple[Format, ...]
     """Formats by magic."""
     readers: tuple[Callable[..., RecordBatch], ...]
     """Functions that make a batch from its bytes, by magic."""
+    check_crcs: bool
     limits: Limits
+    max_batch_size: int
 
 
 @native.from_kernel("read_batches")
-def read_batches(
-    data: bytes | bytearray | memoryview | mmap,
-    *,
-    magic_2: MagicTwo = "kafka",
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
-) -> Iterator[RecordBatch]:
+def read_batches(data: bytes | bytearray | memoryview | mmap, **options: Unpack[ReadOptions]) -> Iterator[RecordBatch]:
     """Read the batches of a buffer, one by one, such as the `records` of a Fetch response or a log segment.
 
     Batches of magic 0, 1 and 2 may be mixed; each entry of a message set is a batch. Reading ends before a last batch
@@ -74,18 +91,20 @@ def read_batches(
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
-        magic_2: the format of batches with magic 2: "kafka" for the released one, "kip-82" for the messages with
-            headers of KIP-82's version 43, "kip-98 draft" for the message sets of that draft. The bytes themselves do
-            not distinguish them.
-        check_crcs: True if a wrong checksum is an error.
-        max_decompressed_size: bytes that the records of one batch may decompress to.
-        max_items: records and headers, counted together, that one batch may have.
+        options: these, as keywords.
+
+            - `magic_2`: the format of batches with magic 2: "kafka", the default, for the released one, "kip-82" for
+              the messages with headers of KIP-82's version 43, "kip-98 draft" for the message sets of that draft. The
+              bytes themselves do not distinguish them.
+            - `check_crcs`: True, the default, if a wrong checksum is an error.
+            - `max_decompressed_size`: bytes that the records of one batch may decompress to; 64 MiB by default.
+            - `max_items`: records and headers, counted together, that one batch may have; 2^20 by default.
 
     Raises:
         DecodeError: bytes are not a batch; the path says which one, the offset counts from the start of the buffer.
         ValueError: `magic_2` is another text.
     """
-    rules = rules_of(magic_2, max_decompressed_size, max_items)
+    rules = rules_of(max_batch_size=_ANY_SIZE, **options)
     if type(data) is bytes:
         whole, end = data, len(data)
 
@@ -99,15 +118,14 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    return batches_in(take, Cursor(0), end, rules, check_crcs=check_crcs)
+    return batches_in(take, Cursor(0), end, rules)
 
 
 def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
     """Read the batches of bytes from `start` on, `number` of which come before that."""
-    rules = rules_of("kafka", *limits)
-    return batches_in(
-        lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules, check_crcs=check_crcs
-    )
+    size, items = limits
+    rules = rules_of(check_crcs=check_crcs, max_decompressed_size=size, max_items=items, max_batch_size=_ANY_SIZE)
+    return batches_in(lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules)
 
 
 class Cursor:
@@ -127,8 +145,6 @@ def batches_in(
     end: int,
     rules: Rules,
     *,
-    check_crcs: bool,
-    max_batch_size: int | None = None,
     file: str | None = None,
     may_have: Callable[[bytes], bool] | None = None,
 ) -> Iterator[RecordBatch]:
@@ -140,7 +156,7 @@ def batches_in(
     Raises:
         DecodeError: bytes are not a batch.
     """
-    magic_2, formats, readers, limits = rules
+    magic_2, formats, readers, check_crcs, limits, max_batch_size = rules
     start = cursor.position
     while end - start >= SIZE_END:
         location = cursor.number, start, file
@@ -164,7 +180,7 @@ def batches_in(
             cursor.position = start = start + size
             cursor.number += 1
             continue
-        if max_batch_size is not None and max_batch_size < size <= end - start:
+        if max_batch_size < size <= end - start:
             reason = f"a batch of {size:,} bytes; the limit is {max_batch_size:,} (max_batch_size)"
             raise error_at(location, magic, format_.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
@@ -180,8 +196,17 @@ def batches_in(
 
 
 @lru_cache
-def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> Rules:
-    """Make the rules for reading; cached, since nearly all readers have the same, and most buffers have few batches.
+def rules_of(
+    *,
+    magic_2: MagicTwo = "kafka",
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
+    max_batch_size: int = MAX_BATCH_SIZE,
+) -> Rules:
+    """Make rules of the options for reading, whose defaults are here.
+
+    They are cached, since nearly all readers have the same, and most buffers have few batches.
 
     Raises:
         ValueError: `magic_2` is another text.
@@ -189,7 +214,7 @@ def rules_of(magic_2: MagicTwo, max_decompressed_size: int, max_items: int) -> R
     formats = formats_of(magic_2)
     read = record_batches.read if magic_2 == "kafka" else draft(magic_2).read
     readers = (message_sets.read, message_sets.read, read)
-    return Rules(magic_2, formats, readers, Limits(max_decompressed_size, max_items))
+    return Rules(magic_2, formats, readers, check_crcs, Limits(max_decompressed_size, max_items), max_batch_size)
 
 
 def formats_of(magic_2: MagicTwo) -> tuple[Format, ...]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from kipwire.drafts.kip_82.headers import Headers
 from kipwire.drafts.kip_82.model import ConsumerRecord
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS
 from kipwire.records.reading import read_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
+    from typing import Unpack
 
     from kipwire.records.model import Record
+    from kipwire.records.reading import BatchOptions
 
 
 def read_records(
     data: bytes | bytearray | memoryview | mmap,
-    *,
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
+    **options: Unpack[BatchOptions],
 ) -> Iterator[ConsumerRecord]:
     """Read the records of a buffer, one by one, in the formats of KIP-82's version 43.
 
@@ -29,22 +27,13 @@ def read_records(
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
-        check_crcs: True if a wrong checksum is an error.
-        max_decompressed_size: bytes that one compressed message may decompress to.
-        max_items: records and headers, counted together, that one batch may have.
+        options: as for `kipwire.records.read_batches`, without `magic_2`.
 
     Raises:
         DecodeError: bytes are not a message; the path says which one, the offset counts from the start of the buffer.
         MissingExtraError: a codec needs cramjam, which is not installed.
     """
-    batches = read_batches(
-        data,
-        magic_2="kip-82",
-        check_crcs=check_crcs,
-        max_decompressed_size=max_decompressed_size,
-        max_items=max_items,
-    )
-    for batch in batches:
+    for batch in read_batches(data, magic_2="kip-82", **options):
         for record in batch.records:
             yield _consumer_record(record)
 

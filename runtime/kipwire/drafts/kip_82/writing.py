@@ -14,7 +14,7 @@ from typing import Protocol
 from kipwire.drafts.kip_82.model import ConsumerRecord
 from kipwire.drafts.proposals.message_and_offset.v2 import Header, MessageAndOffset
 from kipwire.model.errors import EncodeError
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, TIMESTAMP_TYPES, expect_one_of
+from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of
 from kipwire.records.compression import COMPRESSIONS, Compression, compress
 from kipwire.records.converting import Converted, Loss, losses
 from kipwire.records.heads import NO_TIMESTAMP
@@ -24,8 +24,10 @@ from kipwire.records.reading import read_batches
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mmap import mmap
+    from typing import Unpack
 
     from kipwire.records.model import RecordBatch
+    from kipwire.records.reading import BatchOptions
 
 _CODECS = COMPRESSIONS[:4]
 """The codecs of the format: as in magic 1, all before zstd."""
@@ -115,10 +117,7 @@ _MAGIC = 2
 
 def to_magic_2(
     data: bytes | bytearray | memoryview | mmap,
-    *,
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
+    **options: Unpack[BatchOptions],
 ) -> Converted:
     """Convert the messages of a buffer to magic 2 of KIP-82; messages of magic 0 and 1 get empty headers.
 
@@ -128,9 +127,7 @@ def to_magic_2(
 
     Args:
         data: the buffer; only one batch of it is decoded at a time.
-        check_crcs: as for `kipwire.records.read_batches`.
-        max_decompressed_size: as for `kipwire.records.read_batches`.
-        max_items: as for `kipwire.records.read_batches`.
+        options: as for `kipwire.records.read_batches`, without `magic_2`.
 
     Raises:
         DecodeError: bytes are not a message, or messages inside a compressed one are broken.
@@ -139,13 +136,7 @@ def to_magic_2(
 
     Source: KIP-82 version 43, "Message version migration would be handled as like in KIP-32".
     """
-    batches = read_batches(
-        data,
-        magic_2="kip-82",
-        check_crcs=check_crcs,
-        max_decompressed_size=max_decompressed_size,
-        max_items=max_items,
-    )
+    batches = read_batches(data, magic_2="kip-82", **options)
     parts: list[bytes | memoryview] = []
     lost: list[Loss] = []
     view = memoryview(data).cast("B")

@@ -14,7 +14,7 @@ from kipwire.drafts.proposals.compressed_message_set.v2 import CompressedMessage
 from kipwire.drafts.proposals.control_message_key.v0 import ControlMessageKey
 from kipwire.drafts.proposals.messages.v2 import Message, Messages
 from kipwire.model.errors import EncodeError, abbreviate
-from kipwire.records.checks import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, TIMESTAMP_TYPES
+from kipwire.records.checks import TIMESTAMP_TYPES
 from kipwire.records.compression import Compression, compress
 from kipwire.records.converting import Converted, Loss, in_batch, last_offset_of, losses, runs
 from kipwire.records.heads import NO_TIMESTAMP
@@ -23,7 +23,10 @@ from kipwire.records.reading import read_batches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from kipwire.drafts.kip_98.heads import Buffer
+    from kipwire.records.reading import BatchOptions
 
 _MAGIC = 2
 _MOST_OFFSETS = 2**31 - 1
@@ -114,10 +117,7 @@ def write_set(
 
 def to_magic_2(
     data: Buffer,
-    *,
-    check_crcs: bool = True,
-    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
-    max_items: int = MAX_ITEMS,
+    **options: Unpack[BatchOptions],
 ) -> Converted:
     """Convert the messages of a buffer to sets of the draft, as a broker would convert what older producers send.
 
@@ -128,9 +128,7 @@ def to_magic_2(
 
     Args:
         data: the buffer; only one batch of it is decoded at a time, and 1 MiB of plain messages.
-        check_crcs: as for `kipwire.records.read_batches`.
-        max_decompressed_size: as for `kipwire.records.read_batches`.
-        max_items: as for `kipwire.records.read_batches`.
+        options: as for `kipwire.records.read_batches`, without `magic_2`.
 
     Raises:
         DecodeError: bytes are not a message or a set, or what is compressed is broken.
@@ -139,13 +137,7 @@ def to_magic_2(
 
     Source: the draft of KIP-98, "a path for upgrades following a similar approach as was used in KIP-32".
     """
-    batches = read_batches(
-        data,
-        magic_2="kip-98 draft",
-        check_crcs=check_crcs,
-        max_decompressed_size=max_decompressed_size,
-        max_items=max_items,
-    )
+    batches = read_batches(data, magic_2="kip-98 draft", **options)
     parts: list[bytes | memoryview] = []
     lost: list[Loss] = []
     view = memoryview(data).cast("B")
