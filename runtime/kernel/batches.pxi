@@ -131,6 +131,8 @@ cdef class Batches:
 
     def __next__(self):
         with cython.critical_section(self):
+            if self.others is None and self.at == PyBytes_GET_SIZE(<PyObject*>self.data):
+                raise StopIteration
             batch = self.next_whole() if self.others is None else None
         return self.next_of_others() if batch is None else batch
 

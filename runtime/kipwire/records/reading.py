@@ -123,8 +123,7 @@ def read_batches(data: bytes | bytearray | memoryview | mmap, **options: Unpack[
 
 def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
     """Read the batches of bytes from `start` on, `number` of which come before that."""
-    size, items = limits
-    rules = rules_of(check_crcs=check_crcs, max_decompressed_size=size, max_items=items, max_batch_size=_ANY_SIZE)
+    rules = rules_of("kafka", check_crcs, *limits, _ANY_SIZE)
     return batches_in(lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules)
 
 
@@ -197,7 +196,6 @@ def batches_in(
 
 @lru_cache
 def rules_of(
-    *,
     magic_2: MagicTwo = "kafka",
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
