@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import error_at
-from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE, SIZE_END, Format
+from kipwire.records.heads import FORMATS, HEAD, RECORDS, SIZE, SIZE_END, BatchFormat
 from kipwire.records.reading import MAX_BATCH_SIZE, MagicTwo, formats_of
 from kipwire.tools.text import count_of
 
@@ -111,13 +111,13 @@ def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
     return before, head._replace(offset=max(head.offset, least), last_offset=max(head.last_offset, least))
 
 
-def head_at(file: BinaryIO, position: int, formats: tuple[Format, ...] = FORMATS) -> Head | None:
+def head_at(file: BinaryIO, position: int, formats: tuple[BatchFormat, ...] = FORMATS) -> Head | None:
     """Read the head of the batch that starts there; None if it cannot be a batch."""
     file.seek(position)
     return head_of(file.read(RECORDS), position, formats)
 
 
-def head_of(data: bytes, position: int, formats: tuple[Format, ...] = FORMATS) -> Head | None:
+def head_of(data: bytes, position: int, formats: tuple[BatchFormat, ...] = FORMATS) -> Head | None:
     """Make the head of bytes that start a batch; None if they cannot. They may be fewer than a head has."""
     if len(data) < HEAD.size:
         return None

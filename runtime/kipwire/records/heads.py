@@ -68,7 +68,7 @@ DRAFT_SPAN = Packer(">17xhiq")
 """The same of a set of the KIP-98 draft: attributes, offset delta and the highest timestamp."""
 
 
-class Format(NamedTuple):
+class BatchFormat(NamedTuple):
     """Positions and names that depend on the magic."""
 
     size_name: str
@@ -88,16 +88,16 @@ class Format(NamedTuple):
 
 
 FORMATS = (
-    Format("message_size", 14, 12, 17, Packer(">Ixb")),
-    Format("message_size", 22, 12, 17, Packer(">Ixb")),
-    Format("batch_length", 49, 17, 21, Packer(">Ih"), crc32c, LAST_OFFSET_DELTA),
+    BatchFormat("message_size", 14, 12, 17, Packer(">Ixb")),
+    BatchFormat("message_size", 22, 12, 17, Packer(">Ixb")),
+    BatchFormat("batch_length", 49, 17, 21, Packer(">Ih"), crc32c, LAST_OFFSET_DELTA),
 )
 """Formats as Kafka released them, by magic."""
 
 MAGIC_2 = {
     "kafka": FORMATS[2],
-    "kip-82": Format("message_size", 22, 12, 17, Packer(">Ixb")),
-    "kip-98 draft": Format("length", 33, 12, 17, Packer(">Ixh"), crc32, 19, 1),
+    "kip-82": BatchFormat("message_size", 22, 12, 17, Packer(">Ixb")),
+    "kip-98 draft": BatchFormat("length", 33, 12, 17, Packer(">Ixh"), crc32, 19, 1),
 }
 """The format that Kafka released with magic 2, and the proposed ones."""
 
@@ -207,7 +207,7 @@ def _whole_batch(batch: bytes, magic_2: str, done: str) -> bytes:
     return batch
 
 
-def _expect_batch(batch: bytes, format_: Format, done: str) -> None:
+def _expect_batch(batch: bytes, format_: BatchFormat, done: str) -> None:
     """Check that the bytes are exactly one batch of the format, by its size.
 
     Raises:

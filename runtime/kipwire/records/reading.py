@@ -26,7 +26,7 @@ from kipwire.records.checks import (
     error_at,
 )
 from kipwire.records.compression import COMPRESSIONS, compress
-from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, Format
+from kipwire.records.heads import FORMATS, HEAD, MAGIC, MAGIC_2, SIZE, SIZE_END, BatchFormat
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ class Rules(NamedTuple):
     """Rules for reading the batches of a buffer or a file, made of options."""
 
     magic_2: MagicTwo
-    formats: tuple[Format, ...]
+    formats: tuple[BatchFormat, ...]
     """Formats by magic."""
     readers: tuple[Callable[..., RecordBatch], ...]
     """Functions that make a batch from its bytes, by magic."""
@@ -215,7 +215,7 @@ def rules_of(
     return Rules(magic_2, formats, readers, check_crcs, Limits(max_decompressed_size, max_items), max_batch_size)
 
 
-def formats_of(magic_2: MagicTwo) -> tuple[Format, ...]:
+def formats_of(magic_2: MagicTwo) -> tuple[BatchFormat, ...]:
     """Return the formats by magic. Magic 2 has several, so its format has to be named.
 
     Raises:
