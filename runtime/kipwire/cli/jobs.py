@@ -20,7 +20,7 @@ JOBS = {
 """Jobs of the pipeline, which the extra "jobs" brings: only their names are known here."""
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """The format of a report on standard output."""
 
     TEXT = "text"
@@ -32,7 +32,7 @@ format_option = click.option(
     "--format",
     "-f",
     "format_",
-    type=OneOf(Format),
-    default=Format.TEXT.value,
+    type=OneOf(ReportFormat),
+    default=ReportFormat.TEXT.value,
     help="Tables for people, a JSON object on each line, or Prometheus' text format.",
 )

@@ -26,7 +26,7 @@ from kipjobs.jobs.tiered.command import tiered_report
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.outputs import TableFormat, json_lines
 from kipjobs.report.report import Report
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.tables.errors import PERMISSIVE
 from kipwire.tables.files.roots import Roots
 from tests.support.odd_logs import DAMAGED, JOBS, KINDS, missing, write_odd_logs
@@ -57,14 +57,18 @@ _PERMISSIVE: dict[str, Callable[[Session, Roots], Report]] = {
     "metadata": lambda session, path: metadata_report(session, path, None, PERMISSIVE),
 }
 """The reports that leave out what is damaged."""
-_OUTPUTS = ((Format.TEXT, TableFormat.PARQUET), (Format.JSON, TableFormat.CSV), (Format.PROMETHEUS, TableFormat.JSONL))
+_OUTPUTS = (
+    (ReportFormat.TEXT, TableFormat.PARQUET),
+    (ReportFormat.JSON, TableFormat.CSV),
+    (ReportFormat.PROMETHEUS, TableFormat.JSONL),
+)
 
 
 def check(
     folder: Path,
     seeds: Sequence[int],
     jobs: Sequence[str],
-    outputs: Sequence[tuple[Format, TableFormat]],
+    outputs: Sequence[tuple[ReportFormat, TableFormat]],
     *,
     damaged: bool,
 ) -> None:
@@ -76,7 +80,7 @@ def check(
             report = reports[job](cast(Session, session), str(folder / "logs"))
             assert missing(job, report, logs) == [], f"{job}: seeds {seeds[0]} to {seeds[-1]}"
             for shown, written in outputs:
-                page = folder / f"{job}.html" if shown is Format.TEXT else None
+                page = folder / f"{job}.html" if shown is ReportFormat.TEXT else None
                 deliver(report, Outputs(folder / f"{job}-{written}", written, page, shown=shown))
 
 

@@ -21,7 +21,7 @@ from kipjobs.jobs.shared.options import Outputs
 from kipjobs.report.metrics import Gauge, Metrics, exposition
 from kipjobs.report.outputs import TableFormat, write_tables
 from kipjobs.report.report import Report, Table
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.tables.errors import JobError
 from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
@@ -265,7 +265,7 @@ def test_metrics_on_standard_output_are_alone_there(
 ) -> None:
     gauge = Gauge("rows", "Rows.", "id")
     report = Report("r", (Table("t", "T", spark.range(1), ("id",)),), metrics=(Metrics(spark.range(1), (gauge,)),))
-    running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html", shown=Format.PROMETHEUS))
+    running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html", shown=ReportFormat.PROMETHEUS))
     printed = capsys.readouterr()
     assert printed.out == "# HELP rows Rows.\n# TYPE rows gauge\nrows 0\n"
     assert "Tables: " in printed.err and "Page: " in printed.err

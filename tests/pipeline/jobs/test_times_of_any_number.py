@@ -20,7 +20,7 @@ from kipjobs.jobs.shared.options import Outputs
 from kipjobs.jobs.shared.running import deliver
 from kipjobs.report.report import Chart, cell, chart_rows
 from kipwire.cli import output
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.cli.output import metrics_text
 from kipwire.tables.arrow import TIMESTAMP, python_values
 from kipwire.tools.text import printable_json
@@ -122,13 +122,13 @@ def test_names_from_logs_steer_no_terminal(
     with EmbeddedSession() as session:
         report = offsets_report(cast(Session, session), str(write_logs(tmp_path, "t", {0: [Batch(0, [1])]}, commits)))
         capsys.readouterr()
-        deliver(report, Outputs(shown=Format.JSON))
+        deliver(report, Outputs(shown=ReportFormat.JSON))
         said = capsys.readouterr().out
         assert {row["group"] for row in map(json.loads, said.splitlines()) if row["table"] == "groups"} == {group}
         assert "größe" in said
         assert not [one for one in said if category(one) in ("Cc", "Cf", "Zl", "Zp") and one != "\n"]
         monkeypatch.setattr(output, "is_terminal", lambda stream: True)
-        deliver(report, Outputs(shown=Format.PROMETHEUS))
+        deliver(report, Outputs(shown=ReportFormat.PROMETHEUS))
         assert "\x9b" not in (said := capsys.readouterr().out)
         assert r"\x9b31m" in said
     monkeypatch.setattr(output, "is_terminal", lambda stream: False)

@@ -17,7 +17,7 @@ import click
 import kipjobs
 from kipjobs.report.outputs import TableFormat
 from kipwire.cli.command_line import OneOf
-from kipwire.cli.jobs import Format, format_option
+from kipwire.cli.jobs import ReportFormat, format_option
 from kipwire.tables.errors import FAILFAST, PERMISSIVE, JobError, SourceError
 from kipwire.tables.files.roots import roots_text
 from kipwire.tables.files.stores import is_url
@@ -103,7 +103,7 @@ class Outputs:
     """The file of its page."""
     metrics: Path | None = None
     """The file of its metrics."""
-    shown: Format = Format.TEXT
+    shown: ReportFormat = ReportFormat.TEXT
     """Format of the report on standard output."""
 
 
@@ -140,11 +140,11 @@ def outputs(metrics_help: str = "") -> Decorator:
             out: Path | None,
             table_format: TableFormat,
             html: Path | None,
-            format_: Format,
+            format_: ReportFormat,
             metrics: Path | None = None,
             **values: Any,
         ) -> Any:
-            if format_ is Format.PROMETHEUS and not metrics_help:
+            if format_ is ReportFormat.PROMETHEUS and not metrics_help:
                 raise JobError("--format prometheus: only offsets and traffic have metrics")
             return function(*arguments, outputs=Outputs(out, table_format, html, metrics, format_), **values)
 

@@ -30,7 +30,7 @@ from kipjobs.report.outputs import check_file, check_tables, json_lines, write_f
 from kipjobs.report.report import FirstRows, Report, Table, chart_rows, first_rows, total_row
 from kipjobs.report.terminal import report_lines
 from kipjobs.report.views import page
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.cli.output import Output, metrics_text
 from kipwire.tables.errors import Mode
 from kipwire.tables.files.roots import Roots
@@ -110,20 +110,20 @@ def deliver(
             tables.append(rows_of(table))
             yield tables[-1]
 
-    say = print_out if outputs.shown is Format.TEXT else print_err
+    say = print_out if outputs.shown is ReportFormat.TEXT else print_err
     totals = {}
-    if report.totals is not None and (outputs.shown is Format.TEXT or outputs.html is not None):
+    if report.totals is not None and (outputs.shown is ReportFormat.TEXT or outputs.html is not None):
         with waiting():
             totals = total_row(report)
-    if outputs.shown is Format.TEXT:
+    if outputs.shown is ReportFormat.TEXT:
         _print_text(report, compute(report.tables if outputs.html is None else report.tables[:1]), totals)
-    has_rows = _print_json(report, waiting) if outputs.shown is Format.JSON else False
+    has_rows = _print_json(report, waiting) if outputs.shown is ReportFormat.JSON else False
     if outputs.html is not None:
         tables += map(rows_of, report.tables[len(tables) :])
-    if outputs.metrics is not None or outputs.shown is Format.PROMETHEUS:
+    if outputs.metrics is not None or outputs.shown is ReportFormat.PROMETHEUS:
         with waiting():
             text = exposition(report.metrics)
-        if outputs.shown is Format.PROMETHEUS:
+        if outputs.shown is ReportFormat.PROMETHEUS:
             click.echo(metrics_text(text).encode(), nl=False)
         if outputs.metrics is not None:
             write_file(outputs.metrics, text)

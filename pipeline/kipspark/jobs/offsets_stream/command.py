@@ -20,7 +20,7 @@ from kipjobs.jobs.shared.options import FOLDER_HERE, LOG_FOLDERS, PERMISSIVE_OPT
 from kipjobs.report.outputs import TableFormat, check_folder
 from kipspark.jobs.offsets_stream.stream import LeftOutOfStream, commits_of_folders
 from kipspark.running import OnSpark
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.tables.errors import PERMISSIVE, JobError, Mode
 from kipwire.tables.files.access import check_are_here
 from kipwire.tools.text import print_out
@@ -82,7 +82,7 @@ def _check_stream(outputs: Outputs, checkpoint: Path | None) -> None:
         raise JobError("--html cannot be used with --stream, which does not end in a report")
     if outputs.metrics is not None:
         raise JobError("--metrics cannot be used with --stream, which does not end in a report")
-    if outputs.shown is not Format.TEXT:
+    if outputs.shown is not ReportFormat.TEXT:
         raise JobError(f"--format {outputs.shown} cannot be used with --stream, which does not end in a report")
     if outputs.table_format is not TableFormat.PARQUET:
         raise JobError(f"--out-format {outputs.table_format} cannot be used with --stream, which writes Parquet files")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from kipwire.cli.command_line import Command, Later
-from kipwire.cli.jobs import Format, format_option
+from kipwire.cli.jobs import ReportFormat, format_option
 from kipwire.console.brokers import BROKERS, broker_options
 
 TYPE_CHECKING = False
@@ -108,7 +108,7 @@ def offsets(
     committed: bool,
     seconds: bool,
     stalled_after: float | None,
-    format_: Format,
+    format_: ReportFormat,
     listen: Address | None,
     every: float,
     settings: Settings,

@@ -18,7 +18,7 @@ from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
 from kipwire.aio.serving import EVERYWHERE
 from kipwire.cli.command_line import report_failure
-from kipwire.cli.jobs import Format
+from kipwire.cli.jobs import ReportFormat
 from kipwire.cli.output import Output, metrics_text
 from kipwire.cluster import ONCE, Cluster, NotFound, Patience, lag
 from kipwire.cluster.groups import matches_any
@@ -63,7 +63,7 @@ def run_live(
     settings: Settings,
     brokers: Sequence[Address],
     query: LagQuery,
-    format_: Format,
+    format_: ReportFormat,
     stalled_after: float | None,
     listen: Address | None,
     every: float,
@@ -76,7 +76,7 @@ def run_live(
 
 
 def show(
-    settings: Settings, brokers: Sequence[Address], query: LagQuery, format_: Format, stalled_after: float | None
+    settings: Settings, brokers: Sequence[Address], query: LagQuery, format_: ReportFormat, stalled_after: float | None
 ) -> None:
     """Print a report; exit with 1 if something could not be read, and with 2 if no broker answers.
 
@@ -96,7 +96,7 @@ def show(
         out.write(line)
     out.flush()
     if last.problems:
-        if format_ is Format.PROMETHEUS:  # whose text has no place for them
+        if format_ is ReportFormat.PROMETHEUS:  # whose text has no place for them
             _say_problems(last)
         sys.exit(1)
 
@@ -108,13 +108,13 @@ def _say_problems(look: Look) -> None:
         report_failure(f"and {more:,} more could not be read")
 
 
-def _lines(report: Report, format_: Format, *, all_rows: bool) -> Iterator[str]:
+def _lines(report: Report, format_: ReportFormat, *, all_rows: bool) -> Iterator[str]:
     match format_:
-        case Format.TEXT:
+        case ReportFormat.TEXT:
             return text_of(report, all_rows=all_rows)
-        case Format.JSON:
+        case ReportFormat.JSON:
             return json_of(report)
-        case Format.PROMETHEUS:
+        case ReportFormat.PROMETHEUS:
             metrics = metrics_of(report.look, report.rows_by_group, report.stalled or ())
             return iter([metrics_text(metrics)])
 
