@@ -13,7 +13,7 @@ from kipwire.cli.command_line import OneOf, fail
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """Output format of a command."""
 
     TEXT = "text"
@@ -32,7 +32,7 @@ format_option = click.option(
     "--format",
     "-f",
     "format_",
-    type=OneOf(Format),
+    type=OneOf(OutputFormat),
     default="text",
     help="Lines for people, or a JSON object on each line.",
 )
@@ -52,7 +52,7 @@ def one_format(command: F) -> F:
         "--format",
         "-f",
         "format_",
-        type=OneOf(Format),
+        type=OneOf(OutputFormat),
         callback=_one_format,
         help="Text for people, or one JSON object; text if not given.",
     )(command)
@@ -62,11 +62,11 @@ def _remember_json(context: click.Context, _: click.Parameter, given: bool) -> N
     context.meta[__name__] = given
 
 
-def _one_format(context: click.Context, _: click.Parameter, given: Format | None) -> Format:
+def _one_format(context: click.Context, _: click.Parameter, given: OutputFormat | None) -> OutputFormat:
     as_json = context.meta.get(__name__, False)
-    if as_json and given not in (None, Format.JSON):
+    if as_json and given not in (None, OutputFormat.JSON):
         fail(f"--json cannot be used with --format {given}")
-    return Format.JSON if as_json else given or Format.TEXT
+    return OutputFormat.JSON if as_json else given or OutputFormat.TEXT
 
 
 ports_option = click.option(

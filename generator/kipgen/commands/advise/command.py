@@ -30,7 +30,7 @@ from kipgen.commands.terminal import ERR, table_console
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import Format, one_format
+from kipwire.cli.options import OutputFormat, one_format
 from kipwire.drafts.kip_625 import Counts
 from kipwire.message.registry import Registry
 from kipwire.model.errors import PackageError
@@ -70,7 +70,7 @@ def advise(
     package: str,
     version: int | None,
     times: bool,
-    format_: Format,
+    format_: OutputFormat,
     tags: bool,
     plot: Path | None,
 ) -> None:
@@ -114,7 +114,9 @@ def advise(
     _print(plain(advice, read, package, measured), report(advice, read, shown, measured), format_)
 
 
-def _advise_on_package(folder: Path, files: list[Path], package: str, version: int | None, format_: Format) -> None:
+def _advise_on_package(
+    folder: Path, files: list[Path], package: str, version: int | None, format_: OutputFormat
+) -> None:
     """Advise on tags for all messages of a folder of specs."""
     checked, faults = check.read_files(folder)
     problems = [*faults, *(one for file in checked if file.spec is None for one in file.problems)]
@@ -161,8 +163,8 @@ def _read(
     return read
 
 
-def _print(values: dict[str, Any], pieces: Iterable[RenderableType], format_: Format) -> None:
-    if format_ is Format.JSON:
+def _print(values: dict[str, Any], pieces: Iterable[RenderableType], format_: OutputFormat) -> None:
+    if format_ is OutputFormat.JSON:
         print(json.dumps(values, indent=2))
     else:
         out = table_console()

@@ -20,14 +20,14 @@ from kipgen.language.spec import FieldSpec, MessageSpec
 from kipgen.language.tagged_forms import lowest_free_tag
 from kipgen.reading.check import read_file
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import Format, one_format
+from kipwire.cli.options import OutputFormat, one_format
 from kipwire.tools.text import print_out
 
 
 @click.command
 @click.argument("spec", type=PATH, metavar="MESSAGE|FILE", help="A spec, or the name of its message.")
 @one_format
-def tags(spec: Path, format_: Format) -> None:
+def tags(spec: Path, format_: OutputFormat) -> None:
     """List the tags of a message and its structs, of all versions and git's history, with the lowest free one."""
     spec, shown = find_spec(spec)
     checked = read_file(spec)
@@ -36,7 +36,7 @@ def tags(spec: Path, format_: Format) -> None:
         fail(f"{spec} has errors; correct them first")
     past = histories_of([spec])[spec]
     spaces = list(_spaces(checked.spec, past.uses))
-    if format_ is Format.JSON:
+    if format_ is OutputFormat.JSON:
         print(json.dumps(_plain(checked.spec, shown, spaces, past), indent=2))
     else:
         for line in _lines(spaces, past):

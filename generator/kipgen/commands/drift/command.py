@@ -19,7 +19,7 @@ from kipgen.reading import check
 from kipgen.reading.draft import Draft
 from kipgen.resources import kafka_specs
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import Format, one_format
+from kipwire.cli.options import OutputFormat, one_format
 from kipwire.tools.text import count_of, print_err, print_out
 
 
@@ -39,7 +39,7 @@ from kipwire.tools.text import count_of, print_err, print_out
     help="Write what Kafka says into the specs; fields and messages that only they have stay.",
 )
 @one_format
-def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
+def drift(paths: Sequence[Path], write: bool, format_: OutputFormat) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
     if not jars:
@@ -60,7 +60,7 @@ def drift(paths: Sequence[Path], write: bool, format_: Format) -> None:
         # Read again: the report is about what is on the disk now.
         ours = _specs(specs)
     found = compare(ours, release)
-    if format_ is Format.JSON:
+    if format_ is OutputFormat.JSON:
         plain = {
             "messages": found.messages,
             "not_compared": [one.message for one in release.broken],

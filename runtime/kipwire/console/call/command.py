@@ -9,7 +9,7 @@ import click
 
 from kipwire.cli.apis import complete
 from kipwire.cli.command_line import OneOf, fail
-from kipwire.cli.options import Format
+from kipwire.cli.options import OutputFormat
 from kipwire.console.brokers import BROKERS, TARGET, broker_options
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", "-n", is_flag=True, help="Send nothing; print the frame of the request in hex.")
 @click.option("--records", "-r", is_flag=True, help="Show records in the place of the bytes of their batches.")
 @click.option(
-    "--format", "-f", "format_", type=OneOf(Format), help="How to print; by default as text to a terminal only."
+    "--format", "-f", "format_", type=OneOf(OutputFormat), help="How to print; by default as text to a terminal only."
 )
 @click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
 @broker_options
@@ -62,14 +62,14 @@ def call(
     explain: bool,
     dry_run: bool,
     records: bool,
-    format_: Format | None,
+    format_: OutputFormat | None,
     package: str,
     settings: Settings,
 ) -> None:
     """Send any request of any version to a broker, and print the response; exit 1 if it has an error code."""
     from kipwire.console.call import calling
 
-    as_text = None if format_ is None else format_ is Format.TEXT
+    as_text = None if format_ is None else format_ is OutputFormat.TEXT
     how = calling.How(as_text, records, explain)
     if template is not None:
         if brokers is not None or list_:

@@ -20,7 +20,7 @@ import click
 
 from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import Format, one_format
+from kipwire.cli.options import OutputFormat, one_format
 from kipwire.conformance import kafka
 from kipwire.conformance.deriving import derive, tagged_defaults
 from kipwire.conformance.vectors import LEVELS, Index, Level, Vector, VectorError, read_index, read_vectors
@@ -116,7 +116,7 @@ def conform(
     most_deaths: int,
     page_file: Path | None,
     verbose: bool,
-    format_: Format,
+    format_: OutputFormat,
 ) -> None:
     """Ask a program, in any language, what it makes of a protocol's bytes; exit 1 if it is wrong."""
     for file in (save_failures, page_file):
@@ -156,7 +156,7 @@ def conform(
         title = f"{claims.name} {claims.release}".strip()
         write_atomically(page_file, page(results, registry, title).encode())
         print_err(f"wrote {one_line(page_file)}")
-    if format_ is Format.JSON:
+    if format_ is OutputFormat.JSON:
         print(json.dumps(results.plain(), indent=1))
     else:
         for line in summary(results, every_message=verbose):

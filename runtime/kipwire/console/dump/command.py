@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from kipwire.cli.command_line import FAILED, OneOf, discard_output, fail, report_failure
-from kipwire.cli.options import Format, MagicTwoOption, format_option, ports_option
+from kipwire.cli.options import MagicTwoOption, OutputFormat, format_option, ports_option
 from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKERS, broker_options
@@ -122,7 +122,7 @@ def dump(
     records: bool,
     summary: bool,
     space: bool,
-    format_: Format,
+    format_: OutputFormat,
     follow: bool,
     last: int | None,
     from_offset: int | None,
@@ -189,7 +189,7 @@ def dump(
         fail(str(error))
     for line in inputs.failed:  # before what is long, and with --follow has no end
         report_failure(line)
-    lines = (JsonLines if format_ is Format.JSON else TextLines)(decoders, magic_2.value)
+    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(decoders, magic_2.value)
     options = DumpOptions(None, records, summary, magic_2.value, space)
     logs = LogDump(lines, out, options)
     errors = 0
@@ -272,14 +272,16 @@ def _topics(
     )
 
 
-def _captures_and_others(inputs: Inputs, format_: Format, out: Output, bounds: Bounds, ports: Sequence[int]) -> int:
+def _captures_and_others(
+    inputs: Inputs, format_: OutputFormat, out: Output, bounds: Bounds, ports: Sequence[int]
+) -> int:
     """Dump captures and files beside segments; return the number of errors."""
-    errors = sum(dump_partition_file(*other, out, as_json=format_ is Format.JSON) for other in inputs.others)
-    line = json_line if format_ is Format.JSON else text_line
+    errors = sum(dump_partition_file(*other, out, as_json=format_ is OutputFormat.JSON) for other in inputs.others)
+    line = json_line if format_ is OutputFormat.JSON else text_line
     reading = Reading()
     errors += sum(dump_capture(capture, line, out, bounds, ports, reading) for capture in inputs.captures)
     if inputs.captures:
-        out.write(reading_json(reading) if format_ is Format.JSON else reading_text(reading))
+        out.write(reading_json(reading) if format_ is OutputFormat.JSON else reading_text(reading))
     return errors
 
 

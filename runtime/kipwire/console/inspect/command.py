@@ -19,7 +19,7 @@ import click
 from kipwire import Message
 from kipwire.cli.apis import find_api, registry_named
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import Format, one_format, ports_option
+from kipwire.cli.options import OutputFormat, one_format, ports_option
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import inspection_json
@@ -76,7 +76,7 @@ def inspect(
     raw: bool,
     package: str,
     html: Path | None,
-    format_: Format,
+    format_: OutputFormat,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
@@ -96,7 +96,7 @@ def inspect(
         fail(str(error))
     if html is not None:
         _write_page(html, inspection)
-    if format_ is Format.JSON:
+    if format_ is OutputFormat.JSON:
         print(dumps(inspection_json(inspection), indent=2))
     elif html is None:
         print_text(inspection)

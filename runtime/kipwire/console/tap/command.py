@@ -18,7 +18,7 @@ from typing import Any, cast
 import click
 
 from kipwire.cli.command_line import FAILED, PATH, discard_output, fail, one_line
-from kipwire.cli.options import Format, format_option, ports_option
+from kipwire.cli.options import OutputFormat, format_option, ports_option
 from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
 from kipwire.console.reading import reading_json, reading_text
@@ -83,7 +83,7 @@ def tap(
     ports: Sequence[int],
     summary: bool,
     upgrade_to: str | None,
-    format_: Format,
+    format_: OutputFormat,
 ) -> None:
     """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
     counts = TrafficSummary() if summary or upgrade_to is not None else None
@@ -100,7 +100,7 @@ def tap(
     for path in paths:
         _check(path)
     out = Output()
-    lines = (JsonLines if format_ is Format.JSON else TextLines)(bodies=bodies)
+    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(bodies=bodies)
     status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
@@ -198,11 +198,11 @@ def _conclude(
     reading: Reading,
     summary: bool,
     release: str | None,
-    format_: Format,
+    format_: OutputFormat,
     status: int,
 ) -> int:
     """Write what is written at the end; the exit status, from the one of the captures."""
-    as_json = format_ is Format.JSON
+    as_json = format_ is OutputFormat.JSON
     if counts is None:
         out.write(reading_json(reading) if as_json else reading_text(reading))
     elif summary:
