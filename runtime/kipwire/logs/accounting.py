@@ -70,7 +70,7 @@ class Damage(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The error, and which bytes are not read because of it unless they are just one batch."""
+        """The error; also the bytes that are not read because of it, unless these are just one batch."""
         return str(self.error) if self.is_batch else f"{self.error}; {self.lost}"
 
     @property
@@ -97,7 +97,7 @@ class Head(NamedTuple):
 
 
 def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
-    """Make the offsets of two heads ascend, since no checksum covers the first one: lower those before, or raise these.
+    """Make the offsets of two heads ascend by lowering the first or raising the next: no checksum covers base offsets.
 
     Args:
         before: a head, whose last offset is at least the lowest one.
@@ -112,13 +112,13 @@ def _ascending(before: Head, head: Head, lowest: int) -> tuple[Head, Head]:
 
 
 def head_at(file: BinaryIO, position: int, formats: tuple[BatchFormat, ...] = FORMATS) -> Head | None:
-    """Read the head of the batch that starts there; None if it cannot be a batch."""
+    """Read the head of the batch at a position; None if no batch can be there."""
     file.seek(position)
     return head_of(file.read(RECORDS), position, formats)
 
 
 def head_of(data: bytes, position: int, formats: tuple[BatchFormat, ...] = FORMATS) -> Head | None:
-    """Make the head of bytes that start a batch; None if they cannot. They may be fewer than a head has."""
+    """Make the head of the first bytes of a batch, also of too few for a whole head; None if they start no batch."""
     if len(data) < HEAD.size:
         return None
     offset, length, _, magic = HEAD.unpack_from(data)
@@ -133,10 +133,10 @@ def head_of(data: bytes, position: int, formats: tuple[BatchFormat, ...] = FORMA
 def batch_heads(file: BinaryIO, start: int, end: int, magic_2: MagicTwo = "kafka") -> Iterator[Head]:
     """Yield the heads of the whole batches between two positions, by their lengths; few checksums are looked at.
 
-    After bytes that are no batch it goes on where a whole batch starts again, so that damage hides nothing after it.
-    As for `account`, a length is right if another batch follows by its length, or else if the checksum is right, or no
-    batch can be found after this one's start. The offsets of a log ascend: where two heads contradict that, the offsets
-    of one of them are made to fit the others.
+    After bytes that are no batch, reading goes on where a whole batch starts again, so that damage hides nothing after
+    it. As for `account`, the length of a batch is right if another batch follows at its end, or else if the checksum is
+    right, or no other batch can be found after its start. The offsets of a log ascend: where two heads contradict this,
+    the offsets of one head are changed to fit the others.
 
     Args:
         file: a segment.
@@ -189,13 +189,13 @@ def is_whole(file: BinaryIO, head: Head) -> bool:
 def account(
     search: Search, name: str, cursor: tuple[int, int], error: DecodeError | None, *, grows: bool
 ) -> Tail | Damage:
-    """Decide what the bytes are that no batch could be read from.
+    """Decide what bytes are from which no batch could be read.
 
     Args:
         search: the bytes: a file, or a part of it that ends where a batch starts. One for all accounts of these bytes.
         name: the file in errors.
         cursor: where a batch should start, before the limit of the search, and the number of batches before it.
-        error: what is wrong with the batch; None if its length goes beyond the limit.
+        error: the fault of the batch; None if its length goes beyond the limit.
         grows: true if the limit is the end of a file that more is added to.
 
     Returns:
@@ -243,7 +243,7 @@ class Search:
     """Looks for whole batches in some bytes of a segment, as often as damage is found there."""
 
     def __init__(self, file: BinaryIO, start: int, limit: int, magic_2: MagicTwo = "kafka") -> None:
-        """Prepare it for the bytes from `start` to `limit`; batches end there or before it."""
+        """Prepare a search of the bytes from `start` to `limit`, where the last batch may end."""
         self.file = file
         self.formats = formats_of(magic_2)
         self._head = _HEADS[magic_2]
@@ -256,8 +256,8 @@ class Search:
     def next(self, position: int) -> int | None:
         """Find the first batch from a position on at which reading can go on; None if there is none.
 
-        Such a batch is whole, and where it ends the file does, too, or another head follows. So a batch within a value
-        of a record is passed over, since the rest of that record follows it.
+        Such a batch is whole, and its end is the end of the file, or another head follows. So a batch within a value of
+        a record is passed over, since the rest of the record follows that batch.
         """
         self.is_sure_of_none = True
         for head in self._heads(position):
@@ -274,7 +274,7 @@ class Search:
         return None
 
     def _heads(self, position: int) -> Iterator[Head]:
-        """Find what looks like a head of a batch that ends at the limit or before it."""
+        """Find bytes that look like the head of a batch, if the batch ends at the limit or before."""
         while position < self.limit:
             self.file.seek(position)
             chunk = self.file.read(min(_CHUNK + _OVERLAP, self.limit - position))

@@ -1,12 +1,12 @@
-"""The records of internal topics, whose first bytes say which of several messages each of them is.
+"""The records of internal topics: the first bytes of a record say which message it has.
 
-Keys of coordinators begin with the type of the record as int16, their values with their version. Records of the
+Keys of coordinators begin with the type of the record as int16, their values with the version. Records of the
 metadata log and of the topic of tiered storage have no keys; their values begin with the version of this frame, the
 type and the version, as unsigned varints.
 
-A record whose type or version this release does not know need not be damaged: a later Kafka may have written it, or a
-fork. So it is an error of its own, `UnknownRecordError`, which readers can pass over as brokers do (KIP-915); a known
-type and version whose bytes are not that message is a plain `DecodeError`.
+A record whose type or version this release does not know need not be damaged: a later Kafka or a fork may have written
+the record. So there is an error of its own, `UnknownRecordError`, for such records, which readers can pass over as
+brokers do (KIP-915). Bytes that are not the message of a known type and version are a plain `DecodeError`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _VARINT_BITS = 31
 
 
 class UnknownRecordError(DecodeError):
-    """A record of a type or version that is not known, or without a type, as of a later Kafka; it may be intact."""
+    """A record of an unknown type or version, or without a type; a later Kafka may have written it, without damage."""
 
 
 class Envelope(NamedTuple):
@@ -81,10 +81,10 @@ def unpack_envelope(kind: str, data: bytes) -> Envelope:
 
     Args:
         kind: the type of its spec, one of `ENVELOPES`.
-        data: the record's key or value, or the start of it, of at least `LARGEST_ENVELOPE` bytes if it has them.
+        data: the record's key or value, or at least its first `LARGEST_ENVELOPE` bytes.
 
     Raises:
-        UnknownRecordError: the bytes are no such envelope, or have a later frame; `path` is relative to them.
+        UnknownRecordError: the bytes are no such envelope, or have a later frame; `path` is relative to the envelope.
     """
     size = _SMALLEST[kind]
     if len(data) < size:
@@ -138,8 +138,8 @@ def internal_record(topic: str, record: Record) -> InternalRecord:
     """Decode a record of one of `INTERNAL_TOPICS`; not for control records.
 
     Raises:
-        UnknownRecordError: its type or version is later than Kafka 4.4, or it has no type.
-        DecodeError: key or value are not what their type says; the offset counts from the start of the key or value.
+        UnknownRecordError: the type or version is later than Kafka 4.4, or the record has no type.
+        DecodeError: the key or the value is not the message of its type; the offset counts from its start.
     """
     if topic in FRAMED:
         return _framed(topic, record)
@@ -161,8 +161,8 @@ def coordinator_key(topic: str, key: bytes | None) -> CoordinatorKey:
     """Decode the key of a record of one of `COORDINATORS`.
 
     Raises:
-        UnknownRecordError: its type is not known, or it has none.
-        DecodeError: the key is not what its type says.
+        UnknownRecordError: the type is not known, or the key has no type.
+        DecodeError: the key is not the message of its type.
     """
     if key is None:
         raise UnknownRecordError("record", 0, "key", 0, "is null, but every record of a coordinator has a key")
@@ -183,7 +183,7 @@ def coordinator_value(name: str, value: bytes | None) -> Message | None:
         value: the bytes; None for a tombstone.
 
     Raises:
-        UnknownRecordError: its version is later than Kafka 4.4, or it has none.
+        UnknownRecordError: the version is later than Kafka 4.4, or the value has no version.
         DecodeError: the value is not that message.
     """
     if value is None:
@@ -193,7 +193,7 @@ def coordinator_value(name: str, value: bytes | None) -> Message | None:
 
 
 def _envelope(kind: str, message: str, data: bytes, path: str) -> Envelope:
-    """Read the envelope of a message; errors have the path of the field that it is in before theirs."""
+    """Read the envelope of a message in a field; the path of an error begins with the given path of the field."""
     try:
         return unpack_envelope(kind, data)
     except UnknownRecordError as error:

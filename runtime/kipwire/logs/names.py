@@ -1,4 +1,4 @@
-"""The names that brokers give to the folders of partitions and the files in them, and tiered storage to its copies."""
+"""The names of partitions' folders and of the files in them, as brokers give them, and of copies in tiered storage."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """The offsets that a batch can have at its place in a log: the rule, and its words, for all who read files of logs.
 
-No checksum covers the base offset of a batch: brokers set it when they append. So only its place can show that it is
-damaged. A segment's name has its lowest offset and the name of the next segment the first one beyond it, an index
-counts offsets from the lowest one in 32 bits, and the offsets of a log ascend. What is left is a last batch whose
-offset is a little too high.
+No checksum covers the base offset of a batch: brokers set the offset when they append. So only the place of a batch can
+show that its offset is damaged. The name of a segment has its lowest offset, the name of the next segment the first
+offset beyond it, an index counts offsets from the lowest one in 32 bits, and the offsets of a log ascend. Damage that
+remains unseen is an offset a little too high in the last batch.
 
-`Offsets` has the rule, for numbers and for arrays of them. `OffsetOrder` asks it of one batch after the other.
+`Offsets` has the rule, for numbers and for arrays. `OffsetOrder` applies the rule to one batch after the other.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _MOST = 2**31
 
 
 class Offsets(NamedTuple):
-    """The offsets that the batches of a segment, or of a part of it, can have."""
+    """The valid offsets of batches in a segment, or in a part of one."""
 
     first: int = 0
     """The lowest valid last offset."""
     end: int | None = None
-    """The first offset beyond them; None if that is not known."""
+    """The first offset beyond the valid ones; None if it is not known."""
     base: int = 0
     """The lowest valid base offset: lower than `first` for a part that begins within a batch."""
     before: int = NONE
-    """The last offset of the batch before the part; `NONE` if there is no such batch, or it is not known."""
+    """The last offset of the batch before the part; `NONE` if no batch is before it, or its offset is not known."""
 
     def exclude(self, first: Any, last: Any) -> Any:
         """Decide if batches cannot be there: a bool, or an array of them if the arguments are arrays.
@@ -85,7 +85,7 @@ class Misplaced(NamedTuple):
 
 
 class OffsetOrder:
-    """The offsets of the batches that were read of a part so far, with which the next one is compared."""
+    """The order of the batches of a part: each batch is compared with the batches read before it."""
 
     __slots__ = ("_end", "_floor", "_name", "_offsets", "before")
 
@@ -102,8 +102,8 @@ class OffsetOrder:
     def placed(self, batch: RecordBatch, number: int) -> RecordBatch | Misplaced:
         """Return the next batch; `Misplaced` if its offsets contradict its place. Errors have the number of the batch.
 
-        Of two batches that do not ascend it is not known which one is wrong. The batch after them is compared with the
-        second one alone, so that one wrong offset is one contradiction.
+        If the offsets of two batches do not ascend, it is not known which batch is wrong. The next batch is compared
+        with the second one alone, so that one wrong offset is one contradiction.
         """
         last = batch.last_offset
         first = last if batch.records_count is None else batch.base_offset  # compressed messages have neither
@@ -145,7 +145,7 @@ class Passing:
     def may_have(self, head: bytes) -> bool:
         """Decide as `Bounds` does for a batch that is not passed over.
 
-        A head that is cut off is not passed over: the end of a stream is not known before it is there.
+        A head that is cut off is not passed over: the end of a stream is not known before it is reached.
         """
         _, size, _, _ = HEAD.unpack_from(head)
         if len(head) < min(size + SIZE_END, HEAD_BYTES):

@@ -115,7 +115,7 @@ class Misfit(NamedTuple):
 
 
 def offset_misfits(entries: Iterable[OffsetIndexEntry], batches: Iterable[RecordBatch]) -> Iterator[Misfit]:
-    """Find the entries of an offset index that lead to no batch, or past the offset that they are for.
+    """Find the entries of an offset index that lead to no batch, or beyond the batch with their offset.
 
     The offset of an entry is the last one of the batch at its position, or of a later one: brokers before 3.9 had one
     entry for all batches that a follower or the log cleaner wrote at once.

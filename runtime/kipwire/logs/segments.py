@@ -59,9 +59,9 @@ class SegmentBatches(Iterator[RecordBatch]):
 
 
 def may_grow(path: str | os.PathLike[str]) -> bool:
-    """Decide by the names beside it whether a broker may still add to a file.
+    """Decide by the names of the files beside it whether a broker may still add to a file.
 
-    It adds to the last segment of a log. A segment that another one follows is complete, and so is a snapshot.
+    A broker adds to the last segment of a log. A segment that another one follows is complete, and so is a snapshot.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -80,8 +80,8 @@ def read_segment(
 ) -> SegmentBatches:
     """Read the batches of a log segment (`.log`) or a snapshot (`.checkpoint`), with one in memory at a time.
 
-    Every byte is accounted for. It belongs to a batch, to an error, or to the `tail` of the result: a segment that is
-    still written may end with a batch that is not complete, or with zeros, for which space was taken in advance.
+    Every byte belongs to a batch, to an error, or to the `tail` of the result: a segment that is still written may end
+    with a batch that is not complete, or with zeros, for which space was taken in advance.
 
     Args:
         path: the file.

@@ -1,8 +1,8 @@
 """Log segments that come through a pipe: read once, from start to end, with one batch in memory.
 
-As long as batches are whole, or end where their heads say, nothing is kept. To find out what other bytes are,
-`accounting` has to look at those after them more than once. So from there on the rest of the stream goes to a temporary
-file, and is read like any segment. That file has at most `MOST_KEPT` bytes.
+As long as batches are whole, or end where their heads say, nothing is kept. At other bytes, `accounting` has to look
+more than once at the bytes that follow. So from there on the rest of the stream goes to a temporary file, and is read
+like any segment. The file has at most `MOST_KEPT` bytes.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ MOST_KEPT = 2**31 - 1
 """Bytes that are kept in a temporary file at most: no segment has more."""
 
 _ENDLESS = 2**62
-"""More bytes than any stream has: the end is not known before it is there."""
+"""More bytes than any stream has: the end of a stream is not known before it is reached."""
 _CHUNK, _LARGEST_READ = 1 << 16, 1 << 20
 
 
 class StreamBuffer:
-    """The bytes of a stream from some position on; those before it are forgotten."""
+    """The bytes of a stream from some position on; the bytes before it are forgotten."""
 
     def __init__(self, read: Callable[[int], bytes]) -> None:
-        """Take a function that reads some bytes, at most as many as it is asked for, and none at the end."""
+        """Take a function that reads at most as many bytes as it is asked for, at least one, and none at the end."""
         self.end = 0
         """The bytes that were read so far."""
         self._read = read
@@ -86,9 +86,9 @@ def read_stream(
     """Read the batches of a segment or a snapshot that comes through a pipe, as `read_part` does of a file.
 
     Args:
-        ahead: its bytes, from the first one on.
+        ahead: the bytes of the stream, from the first one on.
         name: the stream in errors.
-        grows: true if it may end as a live segment does; then the last item is its tail, even without a byte.
+        grows: True if the stream may end as a live segment does; then the last item is a tail, even without a byte.
         bounds: as for `read_segment`.
         options: as for `read_segment`.
 
@@ -96,7 +96,7 @@ def read_stream(
         Batches, also misplaced ones, damage, and the tail, at positions from the start of the stream on.
 
     Raises:
-        OSError: it cannot be read, or what follows damage cannot be kept in a temporary file.
+        OSError: the stream cannot be read, or the bytes after damage cannot be kept in a temporary file.
     """
     rules = rules_of(**options)
     cursor = Cursor(0)

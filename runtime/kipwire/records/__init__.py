@@ -9,39 +9,39 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 #     magic 0, 1   message sets    `message_sets`    each entry is a batch: one record, or a set that is compressed
 #     magic 2      record batches  `record_batches`  a head of 61 bytes, then a section of records
 #
-# They may be mixed (`test_formats_may_be_mixed_in_one_buffer`). A format that was only proposed with magic 2 is not
-# told by its bytes: `read_batches(magic_2=...)` says it, and `reading.draft` imports its reader.
+# Formats may be mixed (`test_formats_may_be_mixed_in_one_buffer`). The bytes of magic 2 do not say if they are of a
+# format that was only proposed: `read_batches(magic_2=...)` says it, and `reading.draft` imports the reader.
 #
 # From bytes to records, in four layers. Each rests on the one before:
 #
-# 1. The head. `heads` has where each fact of a head is, for all magics; it is the one place, and tests compare it with
-#    the specs in schemas/kafka_records, and the kernel's positions with it (test_records_heads.py). Code that needs one
-#    fact of many batches, such as `bounds`, `with_offsets` or Spark, reads it there and decodes nothing.
-# 2. The batch. `reading.batches_in` is the loop over all formats. It takes a size and a magic, gets exactly these
+# 1. The head. `heads` alone has the position of each field, for all magics; tests compare the positions with the specs
+#    in schemas/kafka_records, and with the kernel's (test_records_heads.py). Code that needs one field of many batches,
+#    such as `bounds`, `with_offsets` or Spark, unpacks that field and decodes nothing.
+# 2. The batch. `reading.batches_in` is the loop over all formats. The loop reads a size and a magic, takes as many
 #    bytes, hands them to the reader of the magic, and moves its `Cursor` by the size. So the cursor is always at the
-#    first byte that is not accounted for, after an error, too. The reader of a magic compares the checksum, unless it
-#    is told not to.
-# 3. The section. A batch has its bytes and decompresses them when it is asked for `records`, within `Limits`: few bytes
-#    of a codec can become very many. `record_batches.section_of` does it by `compression`; `message_sets` does the same
-#    with the value of an entry.
+#    first byte that is not accounted for, after an error, too. The reader of a magic compares the checksum, unless
+#    `check_crcs` is False.
+# 3. The section. A batch keeps its bytes, and decompresses the section when a program asks for `records`, within
+#    `Limits`: few bytes of a codec can become very many. `record_batches.section_of` decompresses by `compression`;
+#    `message_sets` does the same with the value of an entry.
 # 4. The records. `sections` reads and writes records of magic 2: by Python written by hand, and by the generated
 #    classes of schemas/kafka_records where that gives up. Only the generated classes explain a wrong record, so errors
 #    are the same in both ways. Entries of message sets are read by generated classes alone.
 #
 # Two engines. Python, as above, defines the result and makes the errors. The kernel stands in for each function with
-# the decorator `native.from_kernel`, in one step for what are several above, and for magic 2 alone: `read_batches` is
-# the loop over a buffer, `RecordBatch.records` goes from layer 2 to 4. Where it gives up, it calls the Python function.
-# So nothing here asks if there is a kernel.
+# the decorator `native.from_kernel`, and calls that function where it gives up. So nothing here asks if there is a
+# kernel. It serves magic 2 alone, and takes several layers in one step: `read_batches` is the loop over a buffer,
+# `RecordBatch.records` goes from layer 2 to 4.
 #
 # `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
 # `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.
 #
-# In a buffer the last batch may be cut short, as brokers send it: `read_batches` ends before it without an error
+# In a buffer the last batch may be cut short, as brokers send it: `read_batches` ends before that batch without an error
 # (`test_last_batch_that_is_cut_short_ends_reading`). Any other wrong byte is a `DecodeError`, which ends reading. Files
 # are the business of `kipwire.logs`, whose readers go on after damage; nothing here knows a file.
 #
-# Filters. `bounds.Bounds` says which records are wanted, and which batches may have some, by their heads. It trusts a
-# head only where brokers make it true, so no batch with a wanted record is passed over
+# Filters. `bounds.Bounds` says which records are wanted, and by the heads of batches which of these may have wanted
+# records. `Bounds` trusts a field of a head only if brokers set it, so no batch with a wanted record is passed over
 # (`test_no_batch_with_wanted_records_is_passed_over`).
 #
 # Writing is one way for each format: `write_batch` and `write_message_set`, byte for byte as Java's classes do

@@ -1,9 +1,8 @@
 """Filter for the records of a log, by offset and by time, and for the batches that may contain them.
 
-There is one rule for batches, `Bounds.allows`. It takes what a head says of one batch as numbers, or of many batches as
-arrays. It never passes over a batch with a wanted record, so it trusts a head only where brokers make it true: they set
-the highest timestamp. The base timestamp belongs to the first record, and a producer's times may be in any order, so it
-is not the lowest one.
+There is one rule for batches, `Bounds.allows`. The rule takes the fields of one head as numbers, or of many heads as
+arrays. No batch with a wanted record is passed over. So the rule trusts the highest timestamp, which brokers set, and
+not the base timestamp: a producer's times may be in any order, and the first record's need not be the lowest.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from kipwire.records.model import Record
 
 HEAD_BYTES = max(span.size for span in SPANS)
-"""The bytes of a batch that say which offsets and times it has."""
+"""Bytes from the start of a batch that have all fields of offsets and times."""
 
 UNKNOWN = -(2**63)
 """A lowest offset or timestamp that is only in the content of a batch."""

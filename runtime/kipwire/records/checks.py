@@ -126,7 +126,7 @@ def expect_numbers(**numbers: object) -> None:
 def ordered_records(records: Iterable[Record], magic: int, base_offset: int | None = None) -> list[Record]:
     """Return the records as a list, in the order of their offsets.
 
-    Records that have no offset yet get their position, counted from the base offset: these are copies, so that the same
+    A record that has no offset yet is copied, and the copy gets its position, counted from the base offset. So the same
     records can be written again.
 
     Args:

@@ -106,7 +106,7 @@ def _decompress_gzip(data: bytes, max_size: int) -> bytes:
 
 
 def _more_members(data: bytes, pos: int, max_size: int, size: int) -> Iterator[bytes]:
-    """Decompress the members from a position on, after those that hold `size` bytes; zeros may end them."""
+    """Decompress the members from a position on, after members of `size` bytes; zeros may follow the last one."""
     while pos < len(data):
         if not data.startswith(_GZIP_MAGIC, pos):
             if data.count(0, pos) < len(data) - pos:
@@ -129,8 +129,8 @@ def _more_members(data: bytes, pos: int, max_size: int, size: int) -> Iterator[b
             pos, chunk = end - len(stream.unused_data), min(2 * chunk, _MOST_CHUNK)  # what is unused is a copy
 
 
-# snappy: blocks after the header of snappy-java ("xerial"), as Java's clients write it, and further headers between
-# them; other clients write one block.
+# snappy: blocks after the header of snappy-java ("xerial"), as Java's clients write them, with further headers between
+# the blocks; other clients write one block.
 
 _XERIAL = bytes.fromhex("82534e4150505900") + _uint32.pack(1) + _uint32.pack(1)
 """The header: a magic, and the version and the lowest compatible one of the form."""

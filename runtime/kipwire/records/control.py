@@ -63,7 +63,7 @@ def control_record(record: Record) -> ControlRecord:
     value = _if_versioned(record.value, name)
     (version,) = _version.unpack_from(value)
     cls = kafka_messages.message(name, version)
-    # The version precedes an EndTxnMarker; the others have it as their first field.
+    # The version precedes an EndTxnMarker; in the other messages the version is the first field.
     return ControlRecord(type_, type_id, cls.decode(value[_version.size :] if name == "EndTxnMarker" else value))
 
 
@@ -103,7 +103,7 @@ def _if_versioned(data: bytes | None, message: str) -> bytes:
 
 
 class AbortedTransaction(Protocol):
-    """An aborted transaction, as a Fetch response lists them."""
+    """An aborted transaction, as in the list of a Fetch response."""
 
     @property
     def producer_id(self) -> int: ...

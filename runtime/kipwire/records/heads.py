@@ -1,4 +1,4 @@
-"""The heads of batches: where they have their fields, to read them without decoding; new offsets and times in them.
+"""The heads of batches: the positions of fields, to read them without decoding; new offsets and times.
 
 A test compares the positions with the specs.
 """
@@ -22,8 +22,8 @@ SIZE_END = 12
 MAGIC = 16
 
 KEYS = (22, 30)
-"""Position of the key in magic 0 and 1, after its length; the length of the value follows it. KIP-82's entries have it
-where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set.
+"""Position of the key in magic 0 and 1, after the length of the key; the length of the value follows the key. KIP-82's
+entries have the key where magic 1 has it, and headers between key and value if `HAS_HEADERS` is set.
 """
 HAS_HEADERS = 0x10
 """Bit in the attributes of an entry of KIP-82."""
@@ -80,7 +80,7 @@ class BatchFormat(NamedTuple):
     crc_and_attributes: Packer
     """Packs the fields from the checksum on."""
     checksum: Callable[[bytes, int], int] = crc32
-    """The function of the checksum, which covers what follows it."""
+    """Computes the checksum, which covers the bytes after it."""
     delta: int = 0
     """Position of the delta that leads from the first offset to the last; 0 if the head has the last one alone."""
     beyond: int = 0
@@ -124,7 +124,7 @@ def with_offsets(
 ) -> bytes:
     """Move a batch to another offset in the log: the offsets of its records count from there.
 
-    Nothing is decoded, and the checksum stays as it was and right, since it covers neither.
+    Nothing is decoded. The checksum stays right, since it covers neither the offset nor the epoch.
 
     Args:
         batch: one record batch of magic 2, and nothing after it.
@@ -153,7 +153,7 @@ def with_append_time(batch: bytes, timestamp: int, *, magic_2: Literal["kafka", 
     """Give all records of a batch the time of its append, as a broker does for a topic with `LogAppendTime`.
 
     Bit 3 of the attributes, the highest timestamp and the checksum change; records, compressed or not, stay as they
-    are. Since the new checksum covers them, a batch whose own one is wrong is refused.
+    are. A batch with a wrong checksum is refused, since a new checksum would hide the damage.
 
     Args:
         batch: one record batch of magic 2, and nothing after it.

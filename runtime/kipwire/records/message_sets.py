@@ -49,10 +49,10 @@ _CODECS = COMPRESSIONS[:4]
 
 
 def read(data: bytes, location: Location, *, check_crcs: bool, limits: Limits) -> RecordBatch:
-    """Decode the entry that all of the bytes hold.
+    """Decode an entry, which must take all of the bytes.
 
     Raises:
-        DecodeError: they are not an entry.
+        DecodeError: the bytes are not exactly one entry.
     """
     return read_entry(_LAYOUTS[data[MAGIC]], data, location, check_crcs=check_crcs, limits=limits)
 
@@ -87,17 +87,17 @@ def has_more_items(data: bytes, most: int) -> bool:
 def read_entry(
     layout: type[Entry], data: bytes, location: Location, *, check_crcs: bool, limits: Limits
 ) -> RecordBatch:
-    """Decode the entry that all of the bytes hold, of one layout.
+    """Decode an entry of one layout, which must take all of the bytes.
 
     Args:
         layout: the class of the entry; a draft's has the attributes of magic 1's, and may have `headers`.
         data: the entry.
-        location: where it is, for errors.
-        check_crcs: whether a wrong checksum is an error.
-        limits: what its records may take.
+        location: the place of the entry, for errors.
+        check_crcs: True if a wrong checksum is an error.
+        limits: the limits for its records.
 
     Raises:
-        DecodeError: they are not an entry.
+        DecodeError: the bytes are not exactly one entry.
     """
     magic = layout.VERSION
     crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
@@ -164,8 +164,8 @@ def _compressed_records(source: tuple[Entry, Location, bool, Limits]) -> list[Re
     wrapper, location, check_crcs, limits = source
     data = _inner_bytes(wrapper, location, limits)
     entries = _inner_entries(wrapper, data, location, check_crcs=check_crcs, limits=limits)
-    # Since magic 1, offsets inside are relative, and the wrapper has the offset of the last one. Java leaves them as
-    # they are where a producer did not set the wrapper's.
+    # Since magic 1, offsets inside are relative, and the wrapper has the offset of the last entry. Java does not change
+    # the offsets inside if a producer did not set the wrapper's.
     base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION else 0
     append_time = _timestamp(wrapper) if _timestamp_type(wrapper) == "LogAppendTime" else None
     return [
@@ -235,7 +235,7 @@ def _inner_entries(wrapper: Entry, data: bytes, location: Location, *, check_crc
 
 
 def _value_at(wrapper: Entry) -> int:
-    """Compute the position of the value of an entry; it goes on to the end."""
+    """Compute the position of the value of an entry, which ends with the value."""
     return wrapper.encoded_size() - len(wrapper.value or b"")
 
 
@@ -247,7 +247,7 @@ def write_message_set(
     timestamp_type: TimestampType = "CreateTime",
     max_timestamp: int | None = None,
 ) -> bytes:
-    """Encode a message set, byte for byte as Kafka's Java classes write it (compressed bytes as their codec does).
+    """Encode a message set, byte for byte as Kafka's Java classes do (compressed bytes as the codec does).
 
     Args:
         records: in the order of their offsets, or all without one, which are numbered from 0; without headers, and of
@@ -259,7 +259,7 @@ def write_message_set(
 
     Raises:
         EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the format
-            cannot hold it.
+            cannot hold the value.
         MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):

@@ -1,8 +1,8 @@
 """A record with its headers, and the batch that it came in.
 
 All formats give the same two classes, so that programs need no case for a magic. A batch keeps its bytes, its place for
-errors, and the functions of its format that decode them. Both are made past `__init__` where many are read: by
-`record_batches`, `message_sets`, `sections` and the kernel. So a new slot must be set in each of these.
+errors, and the functions of its format that decode the bytes. Readers make instances of both classes without calling
+`__init__`: `record_batches`, `message_sets`, `sections` and the kernel. So each of these readers must set a new slot.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 class RawHeaderKey(str):
     """The key of a header by its bytes; every key that is read has this class if its bytes are not UTF-8.
 
-    As a `str` it is the text that Java makes of the bytes, `new String(bytes, UTF_8)`, with U+FFFD in the place of what
-    is no character. It is equal to any other `str` of that text, as in Java, also to one of other bytes. Written, it is
-    its bytes again. A text that is made of it, such as a part of it, is a plain `str`.
+    As a `str`, a key is the text that Java makes of the bytes, `new String(bytes, UTF_8)`, with U+FFFD in the place of
+    what is no character. A key is equal to any other `str` of that text, as in Java, also to a key of other bytes. A
+    written key has its bytes again. A text that is made of a key, such as a part of it, is a plain `str`.
     """
 
     __slots__ = ("_raw",)
@@ -40,11 +40,11 @@ class RawHeaderKey(str):
         """Make a key of these bytes; its text is as Java decodes them.
 
         Raises:
-            TypeError: they are not `bytes`.
+            TypeError: the argument is not `bytes`.
         """
         if type(raw) is not bytes:
             raise TypeError(f"a RawHeaderKey is made of bytes, not of {type(raw).__name__}")
-        # Python has a U+FFFD for each byte of a surrogate, Java one for all of them. Else they agree.
+        # Python has a U+FFFD for each byte of a surrogate, Java one for the whole surrogate. Other bytes give one text.
         text = _SURROGATE.sub(b"\xef\xbf\xbd", raw).decode(errors="replace")
         key = super().__new__(cls, text)
         key._raw = raw
@@ -74,8 +74,8 @@ def bytes_of_key(key: str) -> bytes:
     """Return the bytes that the key of a header has on the wire.
 
     Raises:
-        TypeError: it is no `str`.
-        UnicodeEncodeError: it has a lone surrogate.
+        TypeError: the key is no `str`.
+        UnicodeEncodeError: the key has a lone surrogate.
     """
     return key.raw if isinstance(key, RawHeaderKey) else str.encode(key)
 
@@ -139,7 +139,7 @@ class Record:
 
 
 def _as_list(headers: Any) -> Any:
-    """Return headers as a list; leave anything else as it is, since writing refuses it with its place."""
+    """Return headers as a list; return anything else unchanged, since writing refuses it with its place."""
     if isinstance(headers, str | bytes) or not isinstance(headers, Iterable):
         return headers
     return list(headers.items() if isinstance(headers, Mapping) else headers)
@@ -186,7 +186,7 @@ class RecordBatch:
     crc: int
     """The checksum as it was read, 0 to 2^32-1."""
     attributes: int
-    """The flags as they were read; everything known in them has an attribute of its own."""
+    """All flags as they were read; each known flag has an attribute of its own, too."""
     compression: Compression
     timestamp_type: TimestampType
     """Source of the timestamps: the broker for "LogAppendTime"; "NoTimestampType" is magic 0, which has none."""
@@ -209,7 +209,7 @@ class RecordBatch:
     """Milliseconds since 1970 from which compaction may remove tombstones and markers (KIP-534), or None."""
 
     _source: Any
-    """Source of the records, for one of the next two."""
+    """Source of the records: the argument of `_decode` and `_section`."""
     _decode: Callable[[Any], list[Record]]
     _section: Callable[[Any], bytes] | None
     """Decompresses the records of magic 2, without decoding them; None for other formats."""
@@ -219,10 +219,10 @@ class RecordBatch:
     @property
     @native.from_kernel("records_of_batch")
     def records(self) -> list[Record]:
-        """The records; decompressed and decoded when they are first asked for, then kept.
+        """The records; decompressed and decoded at the first access, then kept.
 
         Raises:
-            DecodeError: they are broken, or decompress to more than `max_decompressed_size` bytes.
+            DecodeError: the records are broken, or decompress to more than `max_decompressed_size` bytes.
             MissingExtraError: the codec needs cramjam, which is not installed.
         """
         if self._records is None:

@@ -1,9 +1,9 @@
 """Successors of the numbers of an idempotent producer, in the draft of KIP-98 and in released Kafka.
 
-Both let sequence numbers start again: 0 follows the highest. Epochs do so in the draft alone; released Kafka gives
-the producer a new producer id instead, with epoch 0.
+In both, sequence numbers start again: 0 follows the highest. Epochs start again in the draft alone; released Kafka
+gives the producer a new producer id instead, with epoch 0.
 
--1 means that there is no number, and has no successor.
+-1 is no number, and has no successor.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ HIGHEST_EPOCH = 2**15 - 1
 def next_sequence(sequence: int, count: int) -> int:
     """Compute the sequence number that is `count` numbers after another.
 
-    The producer's next batch starts with it if `count` is how many records the batch was written with. Compaction
-    removes records, but not their numbers, so the records that are left do not count. The header keeps the range:
-    OffsetDelta of a set of the draft, one more than `last_offset_delta` of a released batch.
+    The producer's next batch starts with the result if `count` is the number of records that the batch was written
+    with. Compaction removes records, but not their numbers, so the number of records that are left is too low. The
+    header keeps the right one: OffsetDelta of a set of the draft, `last_offset_delta` plus 1 of a released batch.
 
     Raises:
         ValueError: the number is none (0 to 2147483647), or the count is negative.
@@ -35,7 +35,7 @@ def next_epoch(epoch: int, *, is_transactional: bool = False) -> int | None:
     Args:
         epoch: the current one.
         is_transactional: whether the producer has a transactional id. Then 32766 is its last epoch, since the
-            transaction coordinator keeps 32767 to fence it; else 32767 is.
+            transaction coordinator keeps 32767 to fence the producer; else 32767 is the last.
 
     Raises:
         ValueError: the number is none (0 to 32767).

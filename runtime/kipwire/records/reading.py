@@ -1,9 +1,9 @@
 """From bytes to batches: what all formats have in common.
 
-One loop serves all formats and all sources. It looks at size and magic alone, takes exactly the bytes of a batch, and
-hands them to the reader of the magic. The cursor moves when a batch was dealt with and not before: so after an error,
-too, it is at the first byte that is not accounted for, and `accounting` can go on from there. A batch that is cut short
-ends the loop without an error, since it depends on the caller if more may follow.
+One loop serves all formats and all sources. The loop looks at size and magic alone, takes exactly the bytes of a batch,
+and hands them to the reader of the magic. The cursor moves only after a batch was dealt with: so after an error, too,
+the cursor is at the first byte that is not accounted for, and `accounting` can go on from there. A batch that is cut
+short ends the loop without an error, since only the caller knows if more may follow.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ReadOptions(BatchOptions, total=False):
 
 
 class SegmentOptions(ReadOptions, total=False):
-    """Options of reading files; `read_batches` explains them but the last, and `read_segment` that."""
+    """Options of reading files; `read_batches` explains them, and `read_segment` explains `max_batch_size`."""
 
     max_batch_size: int
 
@@ -86,8 +86,8 @@ def read_batches(data: bytes | bytearray | memoryview | mmap, **options: Unpack[
     """Read the batches of a buffer, one by one, such as the `records` of a Fetch response or a log segment.
 
     Batches of magic 0, 1 and 2 may be mixed; each entry of a message set is a batch. Reading ends before a last batch
-    that is cut short, as brokers send it and as a segment ends that is being written. Records are decompressed and
-    decoded only when a batch is asked for them.
+    that is cut short: brokers send such batches, and a segment that is being written ends with one. Records are
+    decompressed and decoded at the first access to `records` of a batch.
 
     Args:
         data: the buffer; only one batch of it is copied at a time.
@@ -122,7 +122,7 @@ def read_batches(data: bytes | bytearray | memoryview | mmap, **options: Unpack[
 
 
 def batches_from(data: bytes, start: int, number: int, limits: Limits, *, check_crcs: bool) -> Iterator[RecordBatch]:
-    """Read the batches of bytes from `start` on, `number` of which come before that."""
+    """Read the batches of bytes from `start` on, with `number` batches before that position."""
     rules = rules_of("kafka", check_crcs, *limits, _ANY_SIZE)
     return batches_in(lambda at, size: data[at : at + size], Cursor(start, number), len(data), rules)
 
@@ -147,10 +147,10 @@ def batches_in(
     file: str | None = None,
     may_have: Callable[[bytes], bool] | None = None,
 ) -> Iterator[RecordBatch]:
-    """Yield the batches from the cursor on that end at `end` or before it; `take` gives bytes by position and size.
+    """Yield the batches from the cursor on that end at `end` or before; `take` gives bytes by position and size.
 
-    Only the head is read of a batch that is passed over. The cursor moves past each batch once it
-    was dealt with. So after the last one, and after an error, it is at the first byte that is not accounted for.
+    Only the head is read of a batch that is passed over. The cursor moves past each batch after the batch was dealt
+    with. So after the last batch, and after an error, the cursor is at the first byte that is not accounted for.
 
     Raises:
         DecodeError: bytes are not a batch.
@@ -216,7 +216,7 @@ def rules_of(
 
 
 def formats_of(magic_2: MagicTwo) -> tuple[BatchFormat, ...]:
-    """Return the formats by magic. Magic 2 has several, so its format has to be named.
+    """Return the formats by magic. Magic 2 has several formats, of which one has to be named.
 
     Raises:
         ValueError: `magic_2` is another text.
@@ -234,9 +234,9 @@ _CALLED = {
 
 
 def _of_another_format(error: DecodeError, data: bytes, location: Location, magic_2: MagicTwo) -> DecodeError:
-    """Return the error for bytes that are no batch; if they are one of another format with magic 2, it names that.
+    """Return the error for bytes that are no batch; if they are one of another format with magic 2, name that format.
 
-    Such bytes are not damaged: their checksum is right, where that format has it.
+    Such bytes are not damaged: their checksum is right, at its place in the other format.
     """
     if len(data) < HEAD.size or data[MAGIC] != 2:
         return error
@@ -248,7 +248,7 @@ def _of_another_format(error: DecodeError, data: bytes, location: Location, magi
 
 
 def _is_whole(data: bytes, magic_2: MagicTwo) -> bool:
-    """Decide whether all of the bytes are a batch of a format, first by its checksum, seldom right by chance."""
+    """Decide whether all of the bytes are a batch of a format, first by the checksum, seldom right by chance."""
     format_ = MAGIC_2[magic_2]
     end = format_.crc + 4
     if len(data) < SIZE_END + format_.smallest:
@@ -261,8 +261,8 @@ def _is_whole(data: bytes, magic_2: MagicTwo) -> bool:
 def draft(magic_2: MagicTwo) -> Any:
     """Import the module that makes batches of a format which was only proposed with magic 2, by its function `read`.
 
-    Drafts are made of what records are made of, so they stand a storey above them and register here by their names.
-    They are imported when a program asks for one, which few do.
+    Drafts use this room, so they stand a storey above it, and `_DRAFTS` has the names of their modules. A draft is
+    imported when a program asks for it, which few programs do.
     """
     return import_module(_DRAFTS[magic_2])
 

@@ -1,9 +1,9 @@
-"""Batches made again from their heads and their records, also such as no builder would make, but logs have.
+"""Batches made again from their heads and their records, also batches that logs have, but no builder makes.
 
-What was not compressed has the same bytes again, up to what nothing reads: the attributes of records, and varints that
-are longer than they need to be. Compressed bytes depend on the codec; what they decompress to is the same. Of a
-compressed entry of magic 0 or 1, its key is not there again, and neither are timestamps that a broker has overruled. Of
-one of KIP-82, its own key and headers are not. The drafts' batches are made by their packages.
+A batch without compression has the same bytes again, except for bytes that no reader uses: the attributes of records,
+and varints that are longer than they need to be. Compressed bytes depend on the codec; decompressed, they are the same.
+A compressed entry of magic 0 or 1 is made without its key, and without timestamps that a broker has overruled; an entry
+of KIP-82 without its own key and headers. The packages of the drafts make the drafts' batches.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BatchHead(NamedTuple):
     producer_epoch: int
     base_sequence: int
     is_control: bool = False
-    """True for control messages in a set of the KIP-98 draft, whose attributes do not say it."""
+    """True for control messages in a set of the KIP-98 draft, whose attributes have no bit for them."""
 
     @property
     def codec(self) -> int:

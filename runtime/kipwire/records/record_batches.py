@@ -1,6 +1,6 @@
 """Magic 2: record batches, of Kafka since 0.11.
 
-A batch is made of its head; its bytes are kept, and decompressed and decoded when its records are asked for.
+A batch is made of its head. Its bytes are kept, and decompressed and decoded at the first access to its records.
 `section_of` and `records_of` are these two steps, and `model.RecordBatch` calls them. Writing packs the head itself;
 where that fails, the generated class of schemas/kafka_records is asked, which names the field.
 """
@@ -112,7 +112,7 @@ def section_of(source: Source) -> bytes:
     """Decompress the bytes of a batch's records.
 
     Raises:
-        DecodeError: they cannot be decompressed, or are more than the limits allow.
+        DecodeError: the bytes cannot be decompressed, or are more than the limits allow.
     """
     data, location, limits = source
     section = data[RECORDS:]
@@ -132,7 +132,7 @@ def records_of(source: Source) -> list[Record]:
     """Decode the records of a batch.
 
     Raises:
-        DecodeError: they are broken.
+        DecodeError: the records are broken.
     """
     section = section_of(source)
     data, location, _ = source
@@ -197,14 +197,15 @@ def write_batch(
         producer_id: of an idempotent producer, or -1.
         producer_epoch: of an idempotent producer, or -1; a producer id needs one.
         base_sequence: the first record's sequence number, or -1; a producer id needs one, except in a control batch.
-        is_transactional: whether the batch is part of a transaction; it needs a producer id.
-        is_control: whether the records are control records.
+        is_transactional: True if the batch is part of a transaction; such a batch needs a producer id.
+        is_control: True if the records are control records.
 
     Raises:
         EncodeError: a value does not fit its field, the offsets do not ascend, a timestamp is below -1, or the state
             of the producer is not whole; Kafka's builder refuses these, too.
         MissingExtraError: cramjam is not installed, which the codec needs.
     """
+    # First all that is wrong whatever the records are, so that the error does not depend on them.
     expect_one_of(compression, COMPRESSIONS, 2, "compression")
     expect_one_of(timestamp_type, TIMESTAMP_TYPES, 2, "timestamp_type")
     expect_producer(
@@ -220,6 +221,8 @@ def write_batch(
     timestamps = sorted(map(_timestamp, records))  # mostly so already; then faster than the lowest and the highest
     if timestamps and timestamps[0] < NO_TIMESTAMP:
         raise no_such_timestamp(records, 2)
+    # Then the head: what is not given follows from the records. Compaction keeps the head of a batch when it removes
+    # records, so a given head may span more than the records, but not less.
     first, last = (records[0], records[-1]) if records else (None, None)
     if base_offset is None:
         if first is None:
@@ -240,6 +243,8 @@ def write_batch(
         )
     if first and first.offset < base_offset:
         raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is after the first record: {first.offset}")
+    # Then the bytes, from the end to the start: the length and the checksum count what follows them. Nearly all numbers
+    # fit their fields, so packing finds those that do not.
     section = compress(compression, write_section(records, base_offset, base_timestamp))
     codec, is_append_time = COMPRESSIONS.index(compression), timestamp_type == "LogAppendTime"
     has_delete_horizon = delete_horizon is not None

@@ -20,10 +20,10 @@ from kipwire.records.model import Header, RawHeaderKey, Record, bytes_of_key, he
 
 @native.from_kernel("read_records")
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
-    """Decode records, which must take all of the bytes; their offsets and timestamps count from these.
+    """Decode records, which must take all of the bytes; offsets and timestamps count from the given bases.
 
     Raises:
-        DecodeError: the bytes are not exactly records; it names Records v2, with path and offset in these bytes.
+        DecodeError: the bytes are not exactly records; the error names Records v2, with path and offset in the bytes.
     """
     found = read_plainly(data, base_offset, base_timestamp)
     return read_by_classes(data, base_offset, base_timestamp) if found is None else found
@@ -56,7 +56,7 @@ LEAST_ITEM = 2
 def has_more_items(data: bytes, most: int) -> bool:
     """True if the bytes have more than `most` records and headers; counting stops at bytes that are no record.
 
-    Only data with more than `LEAST_ITEM` bytes for each can, so shorter data needs no call.
+    Each takes at least `LEAST_ITEM` bytes, so data of no more than `most` times as many needs no call.
     """
     count = pos = 0
     try:
@@ -89,10 +89,10 @@ def _varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 @native.from_kernel("write_records")
 def write_section(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:
-    """Encode records, whose offsets and timestamps count from these.
+    """Encode records, whose offsets and timestamps count from the given bases.
 
     Raises:
-        EncodeError: a value does not fit its field; it has the path in Records v2.
+        EncodeError: a value does not fit its field; the error has the path in Records v2.
     """
     section = write_plainly(records, base_offset, base_timestamp)
     return write_by_classes(records, base_offset, base_timestamp) if section is None else section
@@ -118,10 +118,10 @@ def write_by_classes(records: list[Record], base_offset: int, base_timestamp: in
 
 
 def _header_layouts(headers: object, path: str) -> Iterator[RecordHeader]:
-    """Make the headers of a record, which may be anything that its user has set.
+    """Make the headers of a record from any value that a program has set.
 
     Raises:
-        EncodeError: they are not pairs, or a key is not a text that UTF-8 has.
+        EncodeError: the value is not pairs, or a key is not a text that UTF-8 has.
     """
     if isinstance(headers, str | bytes | Mapping) or not isinstance(headers, Iterable):
         raise _wrong(path, f"must be pairs of a key and a value, not {type(headers).__name__}")
@@ -147,7 +147,7 @@ def _wrong(path: str, reason: str) -> EncodeError:
 
 
 def read_plainly(data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
-    """Decode the records that the bytes are, their offsets and timestamps counted from these; None if not valid."""
+    """Decode records, which must take all of the bytes, as `read_section`; return None if the bytes are not valid."""
     records = []
     pos, bound = 0, len(data)
     try:
@@ -210,7 +210,7 @@ def _read_headers(data: bytes, pos: int, limit: int) -> tuple[list[Header], int]
     """Decode the headers of a record that ends at `limit`, and return the position after them, too.
 
     Raises:
-        Malformed: they are not valid; as do the other errors that `read_plainly` expects.
+        Malformed: the headers are not valid; other errors, which `read_plainly` catches, mean the same.
     """
     count, pos = _size(data, pos)
     headers: list[Header] = []
@@ -256,7 +256,7 @@ def _size(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def write_plainly(records: list[Record], base_offset: int, base_timestamp: int) -> bytes | None:
-    """Encode records, whose offsets and timestamps count from these; return None if something in them is not usual."""
+    """Encode records as `write_section`; return None if a value is unusual."""
     out: list[bytes] = []
     try:
         for record in records:
@@ -293,7 +293,7 @@ def _write_headers(headers: list[Header], parts: list[bytes]) -> None:
     """Add headers to the parts of a record.
 
     Raises:
-        Malformed: something in them is not usual; as do the other errors that `write_plainly` expects.
+        Malformed: a header is unusual; other errors, which `write_plainly` catches, mean the same.
     """
     count = len(headers)
     parts.append(VARINTS[count << 1] if count < 8192 else write_packed(count, 32))

@@ -1,9 +1,9 @@
 """Bytes that a log has beyond keys and values, and what the same records would have in the other message formats.
 
-The draft of KIP-98 has a table of this for messages of one size; here the batches come from a log. All formats are
-counted as if nothing was compressed, since what a codec makes of them cannot be known without it. Batches of magic 2
-stay as they are grouped. Messages of old in a row become one batch, as `converting` groups them; going down, each
-record is a message of its own.
+The draft of KIP-98 has such a table for messages of one size; here the batches come from a log. All formats are counted
+without compression, since the size of compressed bytes is not known before a codec has run. Batches of magic 2 stay as
+they are grouped. Messages of magic 0 and 1 in a row become one batch, as `converting` groups them; in the other
+direction each record is a message of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_OFFSETS = 2**31 - 1
 
 @dataclass
 class Space:
-    """The bytes of records by what they are for. Control batches are left out: only magic 2 has them."""
+    """The bytes of records by their purpose. Control batches are left out: only magic 2 has them."""
 
     records: int = 0
     contents: int = 0
@@ -65,7 +65,7 @@ class SpaceCounter:
     def __init__(self) -> None:
         self.space = Space()
         self._run: list[RecordBatch] = []
-        """The first and the last message of those that become one batch."""
+        """The first and the last of the messages that become one batch."""
         self._timestamp = 0
         """The timestamp from which the records of a batch count."""
 
