@@ -36,7 +36,7 @@ Needs `pip install 'kipwire[records]'` for snappy, lz4 and zstd; it also makes C
 # `test_kernel_and_python_agree_on_batches` compares the kernel with Python, on damaged batches, too;
 # `test_batches_read_as_java_reads_them` compares with Java, in `make test` the kernel and in `make test-pure` Python.
 #
-# In a buffer the last batch may be cut short, as brokers send it: `read_batches` ends before that batch without an error
+# In a buffer the last batch may be cut short, as brokers send it: `read_batches` ends before that one without an error
 # (`test_last_batch_that_is_cut_short_ends_reading`). Any other wrong byte is a `DecodeError`, which ends reading. Files
 # are the business of `kipwire.logs`, whose readers go on after damage; nothing here knows a file.
 #
