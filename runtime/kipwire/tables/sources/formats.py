@@ -178,7 +178,7 @@ def _files_of_part(part: Part | PacketCapture) -> Iterator[tuple[str, int]]:
         yield part.index_file, 0 if part.end is None else part.end - part.start
 
 
-class Format(NamedTuple):
+class FileFormat(NamedTuple):
     """A format of files."""
 
     schema: Callable[[Mapping[str, str]], pa.Schema]
@@ -187,9 +187,9 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "kafka_log": Format(lambda given: logs.schema_of(Options("kafka_log", given, logs.OPTIONS)), log_plan),
-    "kafka_snapshot": Format(lambda _: SNAPSHOT_SCHEMA, snapshot_plan),
-    "kafka_partition_files": Format(partition_files_schema, partition_files_plan),
-    "kafka_frames": Format(lambda _: FRAMES_SCHEMA, frames_plan),
+    "kafka_log": FileFormat(lambda given: logs.schema_of(Options("kafka_log", given, logs.OPTIONS)), log_plan),
+    "kafka_snapshot": FileFormat(lambda _: SNAPSHOT_SCHEMA, snapshot_plan),
+    "kafka_partition_files": FileFormat(partition_files_schema, partition_files_plan),
+    "kafka_frames": FileFormat(lambda _: FRAMES_SCHEMA, frames_plan),
 }
 """All formats, by the name that a reader's `format` takes."""
