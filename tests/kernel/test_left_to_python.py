@@ -181,6 +181,11 @@ def test_the_head_names_these_cases_and_no_other() -> None:
     assert set(re.findall(r"\w+", text)) == {"as", "a", "whole", "for", "class", "call", "or", "and"}
 
 
+def test_python_is_not_asked_for_what_follows_the_last_whole_batch() -> None:
+    assert not gives_up(lambda: list(KERNEL.read_batches(BATCH * 3)))
+    assert gives_up(lambda: list(KERNEL.read_batches(BATCH + BATCH[:-1])))
+
+
 def test_the_kernel_is_given_by_name_all_that_it_asks_for() -> None:
     sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "runtime/kernel").glob("*.p[xy][xi]"))
     never_gives_up = {"has_more_items"}

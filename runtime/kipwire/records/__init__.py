@@ -62,7 +62,7 @@ from kipwire.records.heads import with_append_time, with_offsets
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import RawHeaderKey, Record, RecordBatch
-from kipwire.records.reading import read_batches
+from kipwire.records.reading import ReadOptions, SegmentOptions, read_batches
 from kipwire.records.rebuilding import change_records
 from kipwire.records.record_batches import write_batch
 
@@ -79,8 +79,10 @@ __all__ = [
     "Loss",
     "PartitionRecords",
     "RawHeaderKey",
+    "ReadOptions",
     "Record",
     "RecordBatch",
+    "SegmentOptions",
     "change_records",
     "control_record",
     "down_convert",
