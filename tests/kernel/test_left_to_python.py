@@ -82,11 +82,12 @@ class WithDict(HeartbeatRequest):
     pass
 
 
-def nested(depth: int) -> type[Struct]:
+def nested(depth: int) -> Any:
     """Return a struct that has structs in it, down to a depth."""
     fields = [Field("inner", "Inner", "Inner", default=(), struct=nested(depth - 1))] if depth > 1 else []
     names = {"__slots__": tuple(field.name for field in fields), "FIELDS": tuple(fields), "FLEXIBLE": False}
-    return type(f"Nested{depth}", (Message if depth > 99 else Struct,), names)
+    cls: Any = type(f"Nested{depth}", (Message if depth > 99 else Struct,), names)
+    return cls
 
 
 def is_served(cls: Any) -> bool:

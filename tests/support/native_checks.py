@@ -35,9 +35,10 @@ def give_up(*_: object, **__: object) -> Any:
 
 
 @contextmanager
-def alone(kernel: ModuleType) -> Iterator[None]:
-    """Make the kernel raise `GaveUpError` where it would call the Python function that its own stands in for."""
-    for name in PYTHON:
+def alone(kernel: ModuleType, *names: str) -> Iterator[None]:
+    """Make the kernel raise `GaveUpError` where it would call a Python function of these names, by default any."""
+    bind_all(kernel)
+    for name in names or PYTHON:
         if hasattr(kernel, name) or name == "batches_from":  # to which it leaves batches, one by one
             kernel.bind(name, give_up)
     try:
