@@ -70,7 +70,8 @@ AREAS = {
     ),
     "records": Area(
         "runtime/kipwire/records/*.py",
-        "tests/records/test_records_[egw]*.py tests/records/test_con*.py tests/records/test_records_[!egw]*.py",
+        "tests/records/test_records_[egw]*.py tests/records/test_con*.py tests/records/test_records_[!egw]*.py"
+        " tests/records/test_[or][pe][tb]*.py tests/records/test_ch*.py tests/drafts/test_kip_98.py",
         native_tests="tests/kernel/test_native_[bu]*.py",
     ),
     "logs": Area("runtime/kipwire/logs/*.py", "tests/logs", native_tests="tests/tables/sources/test_batch_rows.py"),

@@ -86,7 +86,7 @@ def read_batches(data: bytes | bytearray | memoryview | mmap, **options: Unpack[
     """Read the batches of a buffer, one by one, such as the `records` of a Fetch response or a log segment.
 
     Batches of magic 0, 1 and 2 may be mixed; each entry of a message set is a batch. Reading ends before a last batch
-    that is cut short: brokers send such batches, and a segment that is being written ends with one. Records are
+    that is cut short: brokers send such batches, and a segment that is being written may end with one. Records are
     decompressed and decoded at the first access to `records` of a batch.
 
     Args:
