@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tracemalloc
 from contextlib import nullcontext
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from kipwire import DecodeError
 from kipwire.codec.checksums import crc32c
 from kipwire.logs import accounting
 from kipwire.logs.accounting import Damage, Tail
+from kipwire.logs.offsets import Offsets
 from kipwire.logs.segments import read_part
 from kipwire.records import (
     Record,
@@ -257,3 +259,32 @@ def test_segment_that_becomes_shorter_ends_reading(segment: Path) -> None:
     assert next(batches).base_offset == 0
     segment.write_bytes(WHOLE[: STARTS[1] + 20])
     assert len(list(batches)) < 1004
+
+
+def heads_in(data: bytes, start: int = 0) -> list[tuple[int, int]]:
+    heads = accounting.batch_heads(BytesIO(data), start, len(data))
+    return [(head.position, head.offset) for head in heads]
+
+
+@pytest.mark.parametrize("damage", [b"\xff", b"\0", b"\x01" * 70, b"\xff" * 5000])
+def test_heads_go_on_after_damage_of_any_length(damage: bytes) -> None:
+    whole = [(start, number) for number, start in enumerate(STARTS[:5])]
+    assert heads_in(WHOLE) == whole
+    for number in range(5):
+        at = STARTS[number]
+        after = [(start + len(damage), offset) for start, offset in whole[number:]]
+        assert heads_in(WHOLE[:at] + damage + WHOLE[at:]) == whole[:number] + after
+
+
+def test_offsets_of_a_segment_end_where_the_next_one_begins() -> None:
+    some = Offsets(first=5, end=10, base=3)
+    assert not some.exclude(3, 5) and not some.exclude(9, 9)
+    for first, last, fault in (
+        (3, 4, "ends at offset 4; offsets there are from 5 to 9"),
+        (9, 10, "ends at offset 10; offsets there are from 5 to 9"),
+        (2, 5, "begins at offset 2; offsets there are from 3 to 9"),
+        (7, 6, "begins at offset 7, but ends at offset 6"),
+        (7, 2**63, "ends at offset 9223372036854775808, which exceeds 64 bits"),
+    ):
+        assert some.exclude(first, last) and some.fault(first, last) == fault
+    assert not Offsets().exclude(0, 2**63 - 1)

@@ -166,10 +166,8 @@ def batch_heads(file: BinaryIO, start: int, end: int, magic_2: MagicTwo = "kafka
                     yield before
                 before, position, head = head, next_position, following
                 continue
-        elif not _is_zeros(
-            file, position, min(end, position + _CHUNK)
-        ):  # they are many where space is taken in advance
-            found = search.next(position + 1)
+        elif not _is_zeros(file, position, min(end, position + _CHUNK)):
+            found = search.next(position + 1)  # not among zeros, which are many where space is taken in advance
         if found is None:
             break
         position, head = found, head_at(file, found, formats)
