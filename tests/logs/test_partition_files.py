@@ -105,7 +105,7 @@ def test_an_index_that_ends_within_an_entry_says_where(suffix: str) -> None:
     with pytest.raises(DecodeError, match=f"need {size} bytes, but only {size - 1} are left") as error:
         list(readers[suffix]())
     assert error.value.path == f"entries[{len(data) // size - 1}]"
-    assert error.value.offset == len(data) - size
+    assert (error.value.offset, error.value.version) == (len(data) - size, 0)
 
 
 def test_entries_that_go_back_are_refused() -> None:
