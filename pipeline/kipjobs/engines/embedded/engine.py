@@ -8,9 +8,9 @@ from pathlib import Path
 from kipjobs.engines.embedded.columns import Column, text
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.functions import EmbeddedFunctions
-from kipjobs.engines.embedded.json_text import csv_field, dump_line
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipwire.tables.arrow import python_rows, python_values
+from kipwire.tables.json_text import csv_field, dump_line
 
 
 class EmbeddedEngine:

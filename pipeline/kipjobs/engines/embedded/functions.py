@@ -29,8 +29,8 @@ from kipjobs.engines.embedded.columns import (
     sql_of,
 )
 from kipjobs.engines.embedded.frames import Frame
-from kipjobs.engines.embedded.json_text import json_texts
 from kipwire.tables.arrow import HIGHEST_MILLISECOND
+from kipwire.tables.json_text import json_texts
 from kipwire.tools.times import NONE
 
 ColumnOrName = Column | str
