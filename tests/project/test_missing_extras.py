@@ -58,6 +58,11 @@ INSTALL_JOBS = ', which is not installed: pip install "kipwire[jobs]"'
         (command("kipwire", "dump", "x.log"), (), missing("kipwire", "click", "console")),
         (command("kipwire", "offsets"), ("click",), "kipwire: offsets needs pyarrow" + INSTALL_JOBS),
         (command("kipwire", "traffic", "--help"), ("click", "duckdb"), "kipwire: traffic needs pyarrow" + INSTALL_JOBS),
+        (
+            command("kipwire", "dump", "orders-0", "--out", "orders.parquet"),
+            ("click",),
+            missing("kipwire", "pyarrow", "tables").replace("needs", "--out needs"),
+        ),
         (command("kipspark", "--help"), (), missing("kipspark", "click", "spark")),
         (
             command("kipspark", "--help"),
@@ -84,6 +89,7 @@ def test_the_release_is_shown_without_any_extra(program: str) -> None:
         ("from kipwire.testing import messages", "kipwire.testing.messages needs hypothesis|testing"),
         ("import kipspark; kipspark.register", "kipspark needs pyspark|spark"),
         ("import kipwire.columns", "kipwire.columns needs pyarrow|columns"),
+        ("from kipwire.tables import scan", "kipwire.tables needs pyarrow|tables"),
         (
             "from kipwire.records import Record, write_batch\nwrite_batch([Record(offset=0)], compression='zstd')",
             "snappy, lz4 and zstd need cramjam|records",

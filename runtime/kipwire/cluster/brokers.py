@@ -105,7 +105,7 @@ class Brokers:
             settings: how to reach brokers.
         """
         self.settings = settings
-        self._addresses = parse_addresses(addresses)
+        self.addresses = parse_addresses(addresses)
         self._known: tuple[Address, ...] = ()
         """The addresses of the last round."""
         self._connections: dict[Address, Connection] = {}
@@ -117,7 +117,7 @@ class Brokers:
     @property
     def name(self) -> str:
         """The addresses that were given."""
-        return ",".join(map(shown_address, self._addresses))
+        return ",".join(map(shown_address, self.addresses))
 
     @property
     def problems(self) -> list[Problem]:
@@ -141,7 +141,7 @@ class Brokers:
         self.begin()
         _, found = await self.at_any(_describe)
         self._known = tuple(node.address for node in found.nodes[:_MOST_KNOWN])
-        await self._forget({*self._known, *self._addresses})
+        await self._forget({*self._known, *self.addresses})
         return found
 
     async def at_any(self, ask: Callable[[Connection], Awaitable[T]]) -> tuple[Address, T]:
@@ -200,21 +200,21 @@ class Brokers:
         """List the addresses to try for any broker: first those that are connected."""
         connected = [address for address, one in self._connections.items() if one.failure is None]
         failed = {node.address for node in self._failures}
-        ways = dict.fromkeys((*connected, *self._addresses, *self._known))
-        return [address for address in ways if address not in failed] or list(self._addresses)
+        ways = dict.fromkeys((*connected, *self.addresses, *self._known))
+        return [address for address in ways if address not in failed] or list(self.addresses)
 
     def _note_dead(self, failures: Iterable[Failure], alive: Address) -> None:
         """Log given addresses that were tried before the one that answers, each once."""
         self._dead.discard(alive)
         for failure in failures:
-            if failure.address in self._addresses and failure.address not in self._dead:
+            if failure.address in self.addresses and failure.address not in self._dead:
                 self._dead.add(failure.address)
                 log.warning("%s", failure)
 
     def _first_of(self, failures: list[Failure]) -> Failure:
         """Make the error of a cluster of which no broker answers, with all addresses that were given."""
-        first = min(failures, key=lambda failure: failure.address not in self._addresses)
-        others = [shown_address(address) for address in self._addresses if address != first.address]
+        first = min(failures, key=lambda failure: failure.address not in self.addresses)
+        others = [shown_address(address) for address in self.addresses if address != first.address]
         return (
             type(first)(first.address, f"{first.reason}; nor can {', '.join(others)} be reached") if others else first
         )

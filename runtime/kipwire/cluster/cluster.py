@@ -89,6 +89,10 @@ class Cluster:
         same.patience = ONCE
         return same
 
+    def anew(self) -> Cluster:
+        """Return the same cluster with connections of its own, for another event loop."""
+        return Cluster(self._brokers.addresses, self._brokers.settings, patience=self.patience)
+
     @property
     def name(self) -> str:
         """The addresses that were given."""

@@ -14,6 +14,7 @@ MODULES = {
     "records": ("cramjam", "google_crc32c"),
     "columns": ("pyarrow",),
     "tables": ("numpy",),
+    "polars": ("polars",),
     "jobs": ("duckdb", "matplotlib"),
     "spark": ("click", "matplotlib", "pandas", "pyspark"),
     "plot": ("matplotlib",),
@@ -24,7 +25,13 @@ MODULES = {
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells give it."""
 
-WITH = {"testing": ("records",), "tables": ("records", "columns"), "jobs": ("tables", "console"), "spark": ("tables",)}
+WITH = {
+    "testing": ("records",),
+    "tables": ("records", "columns"),
+    "polars": ("tables",),
+    "jobs": ("tables", "console"),
+    "spark": ("tables",),
+}
 """Other extras that an extra brings."""
 
 

@@ -17,7 +17,6 @@ from kipwire.records import RecordBatch
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
 from kipwire.tables.arrow import TIMESTAMP, microseconds, pc
 from kipwire.tables.files.access import path_text
-from kipwire.tables.sources.segments import Segment
 
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
@@ -51,6 +50,15 @@ ALL_LOG_COLUMNS = LOG_SCHEMA.append(pa.field(HEADER_KEYS, pa.list_(pa.binary()))
 """All columns, with the one that is made only if it is named: the keys of `headers` as bytes, in the same order."""
 
 
+class Origin(NamedTuple):
+    """Where rows are from; the same for all rows of an Arrow batch."""
+
+    topic: str
+    partition: int
+    segment: str | None
+    """Path of the file, as text; None for records from a broker."""
+
+
 class OfBatch(NamedTuple):
     """Values that all records of a batch share, by the names of the columns."""
 
@@ -62,12 +70,13 @@ class OfBatch(NamedTuple):
     leader_epoch: int
     magic: int
     compression: str
-    batch_position: int
+    batch_position: int | None
+    """None for records from a broker."""
     sequence: int | None
     """Sequence number of a record minus its offset, modulo 2**31; None if the batch has no sequence numbers."""
 
 
-def of_batch(batch: RecordBatch) -> OfBatch:
+def of_batch(batch: RecordBatch, is_in_file: bool) -> OfBatch:
     """Return the values that all records of a batch share."""
     has_sequence = batch.base_sequence >= 0
     return OfBatch(
@@ -79,7 +88,7 @@ def of_batch(batch: RecordBatch) -> OfBatch:
         batch.partition_leader_epoch,
         batch.magic,
         batch.compression,
-        batch.position,
+        batch.position if is_in_file else None,
         (batch.base_sequence - batch.base_offset) & HIGHEST_SEQUENCE if has_sequence else None,
     )
 
@@ -87,7 +96,8 @@ def of_batch(batch: RecordBatch) -> OfBatch:
 class Broken(NamedTuple):
     """A batch that cannot be read."""
 
-    position: int
+    position: int | None
+    """None for records from a broker."""
     error: str
 
 
@@ -107,12 +117,12 @@ class Repeated:
 
 
 def record_rows(
-    segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema, repeated: Repeated
+    origin: Origin, records: pa.RecordBatch, batches: Sequence[OfBatch], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
     """Return the rows of records.
 
     Args:
-        segment: where the records are from.
+        origin: where the records are from.
         records: rows as `kipwire.columns.decode_records` gives them, with `header_keys` if the schema has them.
         batches: the shared values of their batches, by the numbers in the column `batch`.
         schema: the columns to make, of `ALL_LOG_COLUMNS`.
@@ -142,7 +152,7 @@ def record_rows(
         "sequence": sequences,
     }
     found = {name: make() for name, make in made.items() if name in schema.names}
-    return _rows(segment, len(records), found, schema, repeated)
+    return _rows(origin, len(records), found, schema, repeated)
 
 
 def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
@@ -151,25 +161,19 @@ def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
-def broken_rows(segment: Segment, broken: Sequence[Broken], schema: pa.Schema, repeated: Repeated) -> pa.RecordBatch:
+def broken_rows(origin: Origin, broken: Sequence[Broken], schema: pa.Schema, repeated: Repeated) -> pa.RecordBatch:
     """Return the rows for batches that cannot be read, with columns of `ALL_LOG_COLUMNS`."""
     found = {
         "batch_position": pa.array([one.position for one in broken], pa.int64()),
         "error": pa.array([path_text(one.error) for one in broken], pa.string()),
     }
-    return _rows(segment, len(broken), found, schema, repeated)
+    return _rows(origin, len(broken), found, schema, repeated)
 
 
 def _rows(
-    segment: Segment, count: int, found: dict[str, pa.Array], schema: pa.Schema, repeated: Repeated
+    origin: Origin, count: int, found: dict[str, pa.Array], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
-    """Return `count` rows of a segment with the given columns; all other columns are null."""
-    of_segment: dict[str, Any] = {
-        "topic": segment.topic,
-        "partition": segment.partition,
-        "segment": path_text(segment.path),
-    }
-    arrays = [
-        found[name] if name in found else repeated.column(name, of_segment.get(name), count) for name in schema.names
-    ]
+    """Return `count` rows with the given columns, and those of their origin; all other columns are null."""
+    known = origin._asdict()
+    arrays = [found[name] if name in found else repeated.column(name, known.get(name), count) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

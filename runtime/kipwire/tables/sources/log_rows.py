@@ -22,13 +22,14 @@ from kipwire.records.checks import without_number
 from kipwire.records.heads import NO_TIMESTAMP
 from kipwire.tables.arrow import pc
 from kipwire.tables.errors import SourceError
-from kipwire.tables.files.access import open_file
+from kipwire.tables.files.access import open_file, path_text
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.log_columns import (
     HEADER_KEYS,
     LOG_SCHEMA,
     Broken,
     OfBatch,
+    Origin,
     Repeated,
     broken_rows,
     of_batch,
@@ -59,7 +60,8 @@ def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEM
         SourceError: the offsets of a batch contradict its place, unless `row_filter.permissive`; or the file cannot be
             read.
     """
-    rows = _Rows(split.segment, row_filter, schema)
+    segment = split.segment
+    rows = LogRows(Origin(segment.topic, segment.partition, path_text(segment.path)), row_filter, schema)
     try:
         parts = narrow(split, row_filter)
     except OSError as error:
@@ -144,11 +146,12 @@ def unreadable(segment: Segment, error: OSError) -> SourceError:
     return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
 
 
-class _Rows:
+class LogRows:
     """Collects records for an Arrow batch, with the shared values of their batches."""
 
-    def __init__(self, segment: Segment, row_filter: RowFilter, schema: pa.Schema) -> None:
-        self.segment = segment
+    def __init__(self, origin: Origin, row_filter: RowFilter, schema: pa.Schema) -> None:
+        self.origin = origin
+        self.is_in_file = origin.segment is not None
         self.row_filter = row_filter
         self.schema = schema
         self.repeated = Repeated()
@@ -172,8 +175,8 @@ class _Rows:
             shown = _with_option(without_number(error)) if isinstance(error, DecodeError) else error
             if not self.row_filter.permissive:
                 raise shown from None
-            return Broken(batch.position, str(shown))
-        self.batches.append(of_batch(batch))
+            return Broken(batch.position if self.is_in_file else None, str(shown))
+        self.batches.append(of_batch(batch, self.is_in_file))
         return None
 
     def are_enough(self) -> bool:
@@ -187,13 +190,13 @@ class _Rows:
         self.batches, self.broken, self.before_broken = [], [], []
         if not broken:
             if len(records):
-                yield record_rows(self.segment, records, batches, self.schema, self.repeated)
+                yield record_rows(self.origin, records, batches, self.schema, self.repeated)
             return
         if not len(records):
-            yield broken_rows(self.segment, broken, self.schema, self.repeated)
+            yield broken_rows(self.origin, broken, self.schema, self.repeated)
             return
-        bad = broken_rows(self.segment, broken, self.schema, self.repeated)
-        rows = pa.concat_batches([bad, record_rows(self.segment, records, batches, self.schema, self.repeated)])
+        bad = broken_rows(self.origin, broken, self.schema, self.repeated)
+        rows = pa.concat_batches([bad, record_rows(self.origin, records, batches, self.schema, self.repeated)])
         # A broken batch has the number of the good one that follows it.
         numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
         yield rows.take(pc.sort_indices(numbers))

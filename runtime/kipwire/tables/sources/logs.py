@@ -7,7 +7,7 @@ in a piece of work is plain data, since Spark sends it to other processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
@@ -143,9 +143,14 @@ Work = tuple[Split, RowFilter]
 
 def plan(request: Request) -> list[list[Work]]:
     """List the present segments, and group their ranges into pieces of work."""
+    return plan_segments(request, request.check_segments())
+
+
+def plan_segments(request: Request, segments: Iterable[Segment]) -> list[list[Work]]:
+    """Group the ranges of listed segments into pieces of work."""
     work = [
         (split, request.row_filter)
-        for _, replica in groupby(request.check_segments(), lambda segment: segment.folder)
+        for _, replica in groupby(segments, lambda segment: segment.folder)
         for split in plan_splits(list(replica), request.row_filter, request.split_bytes)
     ]
     return group_work(work, request.split_bytes)

@@ -1,0 +1,388 @@
+"""A topic as a table: the rows of log folders, captures and brokers as one stream of Arrow batches.
+
+A `Query` is what a user asked for, checked; `Query.batches` reads it. pandas, DuckDB and anything that takes Arrow read
+what `scan` returns. `lazy_frames` gives polars a query to narrow, and `writing` writes what a query reads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import pyarrow as pa
+
+from kipwire.records import Bounds
+from kipwire.tables.arrow import pc
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, BrokenMessageError, JobError, Mode, SourceError
+from kipwire.tables.files.roots import Roots, each_root
+from kipwire.tables.files.stores import Storage, storage_of
+from kipwire.tables.messages.content import Content, message_content, topic_content, topic_of
+from kipwire.tables.messages.decoding import check_mode
+from kipwire.tables.messages.row_errors import RowError
+from kipwire.tables.messages.selection import KAFKA
+from kipwire.tables.sources import logs
+from kipwire.tables.sources.batch_heads import RowFilter
+from kipwire.tables.sources.batch_rows import BATCH_SCHEMA
+from kipwire.tables.sources.captures import FRAMES_SCHEMA
+from kipwire.tables.sources.formats import frames_plan
+from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
+from kipwire.tables.sources.options import Chosen, path_options
+from kipwire.tables.sources.segments import Segment
+from kipwire.tables.sources.splits import DEFAULT_SPLIT_BYTES
+from kipwire.tools.text import did_you_mean
+from kipwire.tools.times import EPOCH
+
+if TYPE_CHECKING:
+    from kipwire.cluster import Cluster
+    from kipwire.tables.sources.topics import TopicRequest
+
+Level = Literal["records", "batches", "frames"]
+LEVELS: dict[str, pa.Schema] = {"records": ALL_LOG_COLUMNS, "batches": BATCH_SCHEMA, "frames": FRAMES_SCHEMA}
+"""Kinds of rows, with all their columns."""
+_SELDOM = {"header_keys", "segment", "batch_position", "error", "base_timestamp_ms", "max_timestamp_ms"}
+"""Columns that are there only if they are named; `error` also where errors are rows."""
+_OF_CONTENT = ("topic", "partition", "offset", "timestamp")
+"""The columns beside decoded content, unless others are named."""
+
+
+class Wanted(TypedDict, total=False):
+    """What to read, and how: the arguments of `scan` and `scan_polars` that have a name."""
+
+    topics: str | Iterable[str]
+    """Only these; by default all."""
+    partitions: Iterable[int]
+    """Only those with these numbers."""
+    level: Level
+    """A row for each record (the default), each batch, or each frame of captures."""
+    columns: Iterable[str]
+    """Names of columns, in their order; others are not made."""
+    message: str
+    """Decode values as this message, such as `OffsetCommitValue`, to the column `message`."""
+    version: int
+    """Version of that message, where the bytes do not begin with it."""
+    fields: Iterable[str]
+    """Paths of its fields, such as `topics.name`; by default all."""
+    decode: Literal["coordinator", "metadata"]
+    """Decode an internal topic to the column `record`: `__consumer_offsets` or another coordinator's, or the log of
+    metadata."""
+    types: Iterable[str]
+    """Types of its records, such as `OffsetCommit`; by default all."""
+    package: str
+    """The package of the messages; by default `kafka_messages`."""
+    from_offset: int
+    to_offset: int
+    """Excluded."""
+    since: datetime | int
+    """A time, in UTC if it has no zone, or milliseconds since 1970."""
+    until: datetime | int
+    """Excluded."""
+    committed: bool
+    """Of brokers: without open and aborted transactions."""
+    control: bool
+    """With the control records of transactions."""
+    mode: str
+    """`FAILFAST` (the default), or `PERMISSIVE`: what is damaged is a row with `error`, and reading goes on."""
+    fail_on_data_loss: bool
+    """False to go on where records were removed before they were read."""
+    storage: Mapping[str, str]
+    """Options of the store, for URLs, such as `key`."""
+
+
+def scan(source: Roots | Cluster, **wanted: Unpack[Wanted]) -> pa.RecordBatchReader:
+    """Read topics, or captures, as rows: in one pass, with some MiB in memory.
+
+    Args:
+        source: paths of log folders, partitions, segments or captures, or their URLs; or a cluster, which is read up
+            to its present ends.
+        wanted: what to read of it; see `Wanted`.
+
+    Returns:
+        The rows, in the order of offsets in each partition. Damage is raised as it is reached.
+
+    Raises:
+        KipwireError: an argument is wrong, or something is not there.
+    """
+    return query_of(source, **wanted).reader()
+
+
+@dataclass(frozen=True)
+class Query:
+    """Rows to read."""
+
+    source: tuple[str, ...] | Cluster
+    level: str
+    chosen: Chosen
+    row_filter: RowFilter
+    schema: pa.Schema
+    """The columns, in their order."""
+    content: Content | None
+    committed: bool
+    fails: bool
+    storage: Storage
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        """The paths; none of a cluster."""
+        return self.source if isinstance(self.source, tuple) else ()
+
+    def narrowed(self, columns: Iterable[str], bounds: Bounds, topics: Iterable[str], numbers: Iterable[int]) -> Query:
+        """Return the query with fewer columns and rows; empty topics or numbers narrow nothing."""
+        ours, theirs = self.row_filter, self.row_filter.bounds
+        pairs = list(zip(theirs, bounds, strict=True))
+        first, end, since, until = (
+            pick((one for one in pair if one is not None), default=None)
+            for pick, pair in zip((max, min, max, min), pairs, strict=True)
+        )
+        chosen = self.chosen._replace(
+            topics=tuple(topics) or self.chosen.topics,
+            partitions=tuple(numbers) or self.chosen.partitions,
+            must_exist=self.chosen.must_exist and not topics and not numbers,
+        )
+        return replace(
+            self,
+            schema=pa.schema([self.schema.field(name) for name in columns]),
+            chosen=chosen,
+            row_filter=ours._replace(bounds=Bounds(first, end, since, until)),
+        )
+
+    def reader(self) -> pa.RecordBatchReader:
+        """Find what there is, and read it.
+
+        Raises:
+            KipwireError: something is not there.
+        """
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Find what there is, now, and read it.
+
+        Raises:
+            KipwireError: something is not there.
+        """
+        if self.level == "frames":
+            plan = frames_plan({**path_options(self.roots), **_storage_options(self.storage)})
+            found = (batch for piece in [*plan.work()] for batch in plan.read(piece))
+        elif self.roots:
+            request = self.log_request()
+            segments = request.check_segments()
+            check_copies(segments)
+            found = (batch for work in logs.plan_segments(request, segments) for batch in logs.read(request, work))
+        else:
+            from kipwire.tables.sources.topics import look, read_topics
+
+            of_topics = self.topic_request()
+            ranges = {one: (there.first, there.end) for one, there in look(of_topics).items()}
+            found = (batch for answer in read_topics(of_topics, ranges) for batch in answer.rows)
+        return map(self.finish, found)
+
+    @property
+    def read_columns(self) -> pa.Schema:
+        """The columns that a source makes: those that are wanted, and those that decoding needs."""
+        names = [name for name in self.schema.names if self.content is None or name != self.content.column]
+        if self.content is not None:
+            names += [*self.content.needs, "topic", "partition", "offset"]
+        return pa.schema([LEVELS[self.level].field(name) for name in dict.fromkeys(names)])
+
+    def log_request(self) -> logs.Request:
+        """Return the query as a request of `kafka_log`."""
+        return logs.Request(
+            self.roots,
+            self.storage,
+            self.chosen,
+            self.row_filter,
+            DEFAULT_SPLIT_BYTES,
+            self.fails,
+            None,
+            self.level,
+            self.read_columns,
+        )
+
+    def topic_request(self) -> TopicRequest:
+        """Return the query as a request of topics."""
+        from kipwire.tables.sources.topics import TopicRequest
+
+        assert not isinstance(self.source, tuple)
+        return TopicRequest(self.source, self.chosen, self.row_filter, self.committed, self.fails, self.read_columns)
+
+    def finish(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Decode what a source has read, and put the columns in order.
+
+        Raises:
+            BrokenMessageError: a record has other content, unless errors are rows.
+        """
+        if self.content is None:
+            return batch.select(self.schema.names) if batch.schema.names != self.schema.names else batch
+        decoded, errors = self.content.decode(batch)
+        if errors and not self.row_filter.permissive:
+            row = min(errors)
+            raise BrokenMessageError(_at(batch, row, errors[row]))
+        made = {self.content.column: decoded}
+        if "error" in self.schema.names and errors:
+            texts = pa.array([_text(errors.get(row)) for row in range(len(batch))], pa.string())
+            made["error"] = pc.coalesce(batch.column("error"), texts)
+        arrays = [made[name] if name in made else batch.column(name) for name in self.schema.names]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _text(error: RowError | None) -> str | None:
+    return None if error is None else str(error)
+
+
+def _at(batch: pa.RecordBatch, row: int, error: RowError) -> str:
+    topic, partition, offset = (batch.column(name)[row].as_py() for name in ("topic", "partition", "offset"))
+    return f"{topic}/{partition} offset {offset}: {error}"
+
+
+def query_of(
+    source: Roots | Cluster,
+    *,
+    topics: str | Iterable[str] = (),
+    partitions: Iterable[int] = (),
+    level: Level = "records",
+    columns: Iterable[str] | None = None,
+    message: str | None = None,
+    version: int | None = None,
+    fields: Iterable[str] | None = None,
+    decode: Literal["coordinator", "metadata"] | None = None,
+    types: Iterable[str] = (),
+    package: str = KAFKA,
+    from_offset: int | None = None,
+    to_offset: int | None = None,
+    since: datetime | int | None = None,
+    until: datetime | int | None = None,
+    committed: bool = False,
+    control: bool = False,
+    mode: str = FAILFAST,
+    fail_on_data_loss: bool = True,
+    storage: Mapping[str, str] | None = None,
+) -> Query:
+    """Check arguments, which `Wanted` explains, and return them as a query.
+
+    Raises:
+        KipwireError: one is wrong; the text says what would be right.
+    """
+    if level not in LEVELS:
+        raise JobError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
+    is_cluster = not isinstance(source, (str, os.PathLike, Sequence))
+    chosen_topics, checked = _list("topics", topics), check_mode(mode)
+    bounds = Bounds(_offset("from_offset", from_offset), _offset("to_offset", to_offset), _time(since), _time(until))
+    chosen, is_bounded = Chosen(chosen_topics, tuple(partitions)), bounds != Bounds()
+    decodes = message is not None or decode is not None
+    for is_wrong, text in (
+        (decodes and level != "records", 'message and decode need level="records"'),
+        (decodes and control, "control needs bytes: it cannot be used with message or decode"),
+        (is_cluster and level != "records", f"level={level!r} needs paths, not a cluster"),
+        (committed and not is_cluster, "committed needs a cluster"),
+        (
+            level == "frames" and (chosen != Chosen() or is_bounded or control or checked == PERMISSIVE),
+            "topics, partitions, bounds, control and mode PERMISSIVE need logs, not captures",
+        ),
+    ):
+        if is_wrong:
+            raise JobError(text)
+    content = _content(message, version, fields, decode, types, package, chosen_topics)
+    if content is not None and (topic := topic_of(content)) is not None:
+        chosen = chosen._replace(topics=(topic,))
+    roots = each_root(source) if isinstance(source, (str, os.PathLike, Sequence)) else source
+    if not roots:
+        raise SourceError("there is no path to read; give a folder of logs, a partition, a segment or a capture")
+    return Query(
+        source=roots,
+        level=level,
+        chosen=chosen,
+        row_filter=RowFilter(bounds, control=control, permissive=checked == PERMISSIVE),
+        schema=_schema(level, columns, content, checked),
+        content=content,
+        committed=committed,
+        fails=fail_on_data_loss,
+        storage=storage_of(storage or {}),
+    )
+
+
+def _content(
+    message: str | None,
+    version: int | None,
+    fields: Iterable[str] | None,
+    decode: str | None,
+    types: Iterable[str],
+    package: str,
+    topics: tuple[str, ...],
+) -> Content | None:
+    if message is not None and decode is not None:
+        raise JobError("message and decode exclude each other; give one of them")
+    if message is None and (version is not None or fields is not None):
+        raise JobError("version and fields are of a message; give its name as message")
+    if decode is None and _list("types", types):
+        raise JobError("types are of an internal topic; give decode")
+    if decode is not None:
+        return topic_content(decode, topics, _list("types", types), package)
+    return None if message is None else message_content(message, version, fields, package)
+
+
+def _schema(level: str, columns: Iterable[str] | None, content: Content | None, mode: Mode) -> pa.Schema:
+    """Return the columns that are asked for, or the default ones."""
+    whole = LEVELS[level]
+    if content is not None:
+        whole = whole.append(pa.field(content.column, content.type))
+    if columns is None:
+        usual = whole.names if content is None else [*_OF_CONTENT, content.column]
+        names = [name for name in usual if name not in _SELDOM]
+        return pa.schema([whole.field(name) for name in (*names, *(["error"] if mode == PERMISSIVE else []))])
+    names = list(_list("columns", columns))
+    if not names:
+        raise JobError(f"columns is empty; name some of {', '.join(whole.names)}")
+    for name in names:
+        if name not in whole.names:
+            others = ", ".join(whole.names)
+            hint = did_you_mean(name, whole.names)
+            decoded = "; it is made by message or decode" if name in ("message", "record") else ""
+            raise JobError(f"there is no column {name!r}{decoded or hint or f'; the columns are {others}'}")
+        if names.count(name) > 1:
+            raise JobError(f"the column {name!r} is named twice")
+    return pa.schema([whole.field(name) for name in names])
+
+
+def check_copies(segments: Iterable[Segment]) -> None:
+    """Check that no partition is in two folders, since its rows would be there twice.
+
+    Raises:
+        SourceError: one is.
+    """
+    folders: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for segment in segments:
+        folders[segment.topic, segment.partition].add(segment.folder)
+    for (topic, number), some in folders.items():
+        if len(some) > 1:
+            first, second, *_ = sorted(some)
+            raise SourceError(
+                f"{topic}/{number} is in {first} and in {second}, so its rows would be there twice; give one of them"
+            )
+
+
+def _list(name: str, given: str | Iterable[str]) -> tuple[str, ...]:
+    found = (given,) if isinstance(given, str) else tuple(given)
+    for one in found:
+        if not isinstance(one, str) or not one:
+            raise JobError(f"{name} must be texts, not {one!r}")
+    return found
+
+
+def _offset(name: str, number: int | None) -> int | None:
+    if number is not None and number < 0:
+        raise JobError(f"{name} is {number}; it must be an offset, 0 or more")
+    return number
+
+
+def _time(moment: datetime | int | None) -> int | None:
+    if not isinstance(moment, datetime):
+        return moment
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return -((EPOCH - moment) // timedelta(milliseconds=1))  # rounded up, since timestamps are whole milliseconds
+
+
+def _storage_options(storage: Storage) -> dict[str, str]:
+    return {f"storage.{name}": text for name, text in storage.options}
