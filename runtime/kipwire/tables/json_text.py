@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from json.encoder import encode_basestring
@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kipwire.tables.arrow import python_rows, python_values
 from kipwire.tools.times import date_text
 
 _CONTROL = re.compile(r"\\u00[01][0-9a-f]")
@@ -104,6 +105,22 @@ def csv_field(type_: pa.DataType) -> Callable[[Any], str]:
     if pa.types.is_boolean(type_):
         return lambda value: "" if value is None else str(value).lower()
     return lambda value: "" if value is None else str(value)
+
+
+def csv_head(schema: pa.Schema) -> str:
+    """Return the first line of a CSV file, with its end: the names of columns."""
+    return ",".join(schema.names) + "\r\n"
+
+
+def csv_lines(batch: pa.RecordBatch) -> Iterator[str]:
+    """Yield rows as lines of CSV, with their ends."""
+    columns = [map(csv_field(column.type), python_values(column)) for column in batch.columns]
+    return (",".join(row) + "\r\n" for row in zip(*columns, strict=True))
+
+
+def json_lines(batch: pa.RecordBatch) -> Iterator[str]:
+    """Yield rows as lines of JSON, with their ends."""
+    return (f"{dump_line(row)}\n" for row in python_rows(batch))
 
 
 def _in_quotes(text: str) -> str:

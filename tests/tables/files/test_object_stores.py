@@ -18,8 +18,9 @@ from click.testing import CliRunner
 from kipspark.commands import app
 from kipwire.model.errors import MissingExtraError
 from kipwire.records import Bounds, Record, write_batch
-from kipwire.tables.errors import SourceError
+from kipwire.tables import JobError, SourceError, Wanted, scan
 from kipwire.tables.files.stores import Storage, StoredFile, storage_of
+from kipwire.tables.query import query_of
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
 from kipwire.tables.sources.capture_files import find_captures
@@ -32,6 +33,7 @@ from kipwire.tables.sources.partition_files import KINDS, find_files
 from kipwire.tables.sources.segments import Segment, find_segments
 from kipwire.tables.sources.snapshots import read_snapshot, snapshots_of
 from kipwire.tables.sources.splits import Split, cut_segment, ends_before, position_before
+from kipwire.tables.writing.export import export
 from tests.support import packet_dumps as made
 from tests.support.live.stores import KEY, SECRET, Bucket, store
 from tests.support.places import DATA, ROOT
@@ -94,6 +96,16 @@ def test_a_log_in_a_store_is_the_log_of_the_broker(
     found = rows(there, split_bytes, wanted, level)
     assert found == rows(here, split_bytes, wanted, level)
     assert len(found) > 10
+
+
+def test_a_scan_of_a_store_is_a_scan_of_the_folder(logs: str, storage: Storage, tmp_path: Path) -> None:
+    cases: list[Wanted] = [{"topics": "orders", "from_offset": 100}, {"decode": "coordinator"}]
+    for wanted in cases:
+        of_store: Wanted = {**wanted, "storage": dict(storage.options)}
+        found = scan(logs, **of_store).read_all()
+        assert found.equals(scan(SEGMENTS, **wanted).read_all()) and len(found) > 10
+    with pytest.raises(JobError, match="with --state give folders of this machine by their names"):
+        export(query_of(logs, storage=dict(storage.options)), tmp_path / "a.csv", (), tmp_path / "state")
 
 
 def test_topics_and_partitions_choose_among_objects(logs: str, storage: Storage) -> None:

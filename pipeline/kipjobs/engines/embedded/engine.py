@@ -9,8 +9,7 @@ from kipjobs.engines.embedded.columns import Column, text
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.functions import EmbeddedFunctions
 from kipjobs.engines.embedded.session import EmbeddedSession
-from kipwire.tables.arrow import python_rows, python_values
-from kipwire.tables.json_text import csv_field, dump_line
+from kipwire.tables.json_text import csv_head, csv_lines, json_lines
 
 
 class EmbeddedEngine:
@@ -34,16 +33,11 @@ class EmbeddedEngine:
 
     def write_text(self, frame: Frame, order: Sequence[Column | str], text_format: str, file: Path) -> None:
         """Write a table, sorted, as CSV with a header or as JSON lines to a new file."""
-        fields = [csv_field(field.type) for field in frame.schema]
         with file.open("x", encoding="utf-8", newline="") as opened:
             if text_format == "csv":
-                opened.write(",".join(frame.columns) + "\r\n")
+                opened.write(csv_head(frame.schema))
             for batch in frame.session.batches(frame.orderBy(*order)):
-                if text_format == "csv":
-                    columns = [map(field, python_values(column)) for field, column in zip(fields, batch, strict=True)]
-                    opened.writelines(",".join(row) + "\r\n" for row in zip(*columns, strict=True))
-                else:
-                    opened.writelines(f"{dump_line(row)}\n" for row in python_rows(batch))
+                opened.writelines(csv_lines(batch) if text_format == "csv" else json_lines(batch))
 
 
 ENGINE = EmbeddedEngine()

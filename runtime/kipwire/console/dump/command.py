@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from kipwire.cli.command_line import FAILED, OneOf, discard_output, fail, report_failure
+from kipwire.cli.command_line import FAILED, PATH, OneOf, discard_output, fail, report_failure, system_error
 from kipwire.cli.options import MagicTwoOption, OutputFormat, format_option, ports_option
 from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
@@ -33,6 +33,7 @@ from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
 from kipwire.records.heads import HIGHEST_OFFSET
 from kipwire.tools.io import no_garbage_collection
+from kipwire.tools.text import print_out
 from kipwire.traffic.unread import Reading
 
 TYPE_CHECKING = False
@@ -136,7 +137,7 @@ def dump(
     ports: Sequence[int],
     brokers: tuple[Address, ...] | None,
     committed: bool,
-    **of_brokers: Any,
+    **others: Any,
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
     if records and summary:
@@ -159,6 +160,25 @@ def dump(
     if magic_2 is not MagicTwoOption.KAFKA and brokers is not None:
         fail(f"--magic-2 {magic_2.value!r} cannot be used with --brokers, which have Kafka's batches")
     type_ = None if decode_as is None else decode_as.value
+    of_table = {name: others.pop(name) for name in _OF_TABLES}
+    if of_table["out"] is not None:
+        for option, is_given in {
+            "--records": records,
+            "--summary": summary,
+            "--format": format_ is OutputFormat.JSON,
+            "--follow": follow,
+            "--last": last is not None,
+            "--magic-2": magic_2 is not MagicTwoOption.KAFKA,
+            "--port": bool(ports),
+            "offsets below 0": any(offset is not None and offset < 0 for offset in (from_offset, to_offset)),
+        }.items():
+            if is_given:
+                fail(f"--out writes a table; {option} cannot be used with it")
+        _table(names, of_table, brokers, others, (from_offset, to_offset, since, until), type_, committed=committed)
+        return
+    for name, is_given in of_table.items():
+        if is_given:
+            fail(f"--{name.replace('_', '-')} needs --out")
     out = Output()
     given = {
         "--records": records,
@@ -180,7 +200,7 @@ def dump(
         inputs = Inputs()
         read_topics: Callable[[LogDump], None] | None = None
         if brokers is not None:
-            settings = _settings(of_brokers)
+            settings = _settings(others)
             read_topics = _topics(names, settings, brokers, wanted, type_, follow=follow, committed=committed)
         else:
             inputs = find_inputs(names, type_, out.flush)
@@ -224,6 +244,70 @@ def _of_brokers(settings: Settings) -> Settings:
 
 
 dump.params += _of_brokers.params
+_OF_TABLES = {
+    "out": click.Option(
+        ["--out"],
+        type=PATH,
+        metavar="FILE",
+        help="Write the records as a table in place of lines: to a new file .parquet, .csv, .jsonl or .arrow.",
+    ),
+    "topic": click.Option(["--topic"], multiple=True, metavar="NAME", help="With --out: only this topic of folders."),
+    "columns": click.Option(["--columns"], metavar="NAME[,...]", help="With --out: these columns; docs/tables.md."),
+    "message": click.Option(
+        ["--message"], metavar="NAME", help="With --out: values are this message, and a column of that name."
+    ),
+    "by": click.Option(
+        ["--by"], metavar="topic,date", help="With --out: a folder, with folders for each topic, each date or both."
+    ),
+    "state": click.Option(
+        ["--state"],
+        type=PATH,
+        metavar="FILE",
+        help="With --out: remember here what is written; the same command adds what is new, as files of a folder.",
+    ),
+    "permissive": click.Option(
+        ["--permissive"], is_flag=True, help="With --out: what is damaged is a row with an error, and reading goes on."
+    ),
+    "allow_data_loss": click.Option(
+        ["--allow-data-loss"],
+        is_flag=True,
+        help="With --state: go on where records were removed before they were read.",
+    ),
+}
+dump.params += _OF_TABLES.values()
+
+
+def _table(
+    names: Sequence[str],
+    options: dict[str, Any],
+    brokers: tuple[Address, ...] | None,
+    of_brokers: dict[str, Any],
+    bounds: tuple[int | None, int | None, str | None, str | None],
+    decode_as: str | None,
+    *,
+    committed: bool,
+) -> None:
+    """Write a table."""
+    try:
+        from kipwire.console.dump.tables import Table, out_of_space, summary, write_table
+
+        table, settings = Table(**options), None if brokers is None else _settings(of_brokers)
+        written = write_table(
+            table,
+            names,
+            brokers,
+            settings,
+            _bounds(*bounds),
+            None if decode_as == DecodeAs.NONE else decode_as,
+            committed=committed,
+        )
+    except (KipwireError, ValueError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(out_of_space(error) or system_error(error))
+    print_out(summary(table, written))
+    if written.errors:
+        sys.exit(1)
 
 
 def _settings(values: dict[str, Any]) -> Settings:

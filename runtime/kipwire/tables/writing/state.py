@@ -1,0 +1,163 @@
+"""The state of exports: what was read up to now, and which files have its rows.
+
+It is written when the files of a round are on the disk, and before readers see them: that moment decides. A run that is
+killed before it has written nothing, since the files are removed; a run that is killed after it has written all, since
+the next run shows the files. A lock keeps a second run away; the system ends it with the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from kipwire.tables.errors import JobError
+from kipwire.tables.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
+from kipwire.tables.writing.files import sync_folder
+from kipwire.tools.atomic import need_place
+from kipwire.tools.files import read_regular
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_VERSION = 1
+_LARGEST = 1 << 28
+"""Bytes of a state; a partition takes some hundred."""
+
+
+class State(NamedTuple):
+    """What runs have done."""
+
+    of: Mapping[str, Any]
+    """What was asked for, which no later run may change."""
+    round: int = 0
+    """Number of the last round that has written files."""
+    reached: Reached = Reached()
+    """The next offsets, by folder or by partition."""
+    topics: Mapping[str, str] = {}
+    """Ids of topics of brokers."""
+    files: tuple[str, ...] = ()
+    """Files of the last round, which readers may not see yet."""
+
+
+@contextmanager
+def locked(lock: Path, what: Path) -> Iterator[None]:
+    """Keep other runs from using something while the block runs.
+
+    Args:
+        lock: a file, which is made and stays.
+        what: the thing, for the error.
+
+    Raises:
+        JobError: a run is using it.
+        OSError: there is no such folder, or it cannot be written to.
+    """
+    need_place(lock)
+    with lock.open("ab") as handle:
+        try:
+            _lock(handle)
+        except OSError:
+            raise JobError(f"{what}: another run is using it; start this one when that has ended") from None
+        yield
+
+
+def _lock(handle: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def read_state(file: Path) -> State | None:
+    """Read a state; None if there is none.
+
+    Raises:
+        JobError: it is something else, or a later release has written it.
+        OSError: it cannot be read.
+    """
+    try:
+        content = read_regular(file, _LARGEST)
+    except FileNotFoundError:
+        return None
+    try:
+        found = json.loads(content)
+        version = found["kipwire_export"]
+        if isinstance(version, int) and version > _VERSION:
+            raise JobError(f"{file}: a later release of kipwire has written this state; use that release")
+        names = found["files"]
+        if version != _VERSION or not isinstance(found["of"], dict) or not isinstance(names, list):
+            raise ValueError
+        if any(Path(name).is_absolute() or ".." in Path(name).parts for name in names):
+            raise ValueError
+        topics = {str(name): str(id_) for name, id_ in found["topics"].items()}
+        return State(found["of"], int(found["round"]), parse_checkpoint(found["reached"]), topics, tuple(names))
+    except JobError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise JobError(f"{file}: is not a state that kipwire has written; give the name of a new file") from None
+
+
+def write_state(file: Path, state: State) -> None:
+    """Replace a state, so that it is on the disk, whole, when this returns.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    content = {
+        "kipwire_export": _VERSION,
+        "of": state.of,
+        "round": state.round,
+        "reached": document(state.reached),
+        "topics": dict(state.topics),
+        "files": list(state.files),
+    }
+    made = file.with_name(f".{file.name}.tmp")  # one run at a time writes it
+    try:
+        with made.open("w", encoding="utf-8") as opened:
+            json.dump(content, opened, indent=1, ensure_ascii=True)
+            opened.flush()
+            os.fsync(opened.fileno())
+        made.replace(file)
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(file)) from None
+    sync_folder(file.parent)
+
+
+_WORDS = {"out": "wrote to", "source": "read"}
+_SHOWN = 200
+"""Characters of a difference that an error shows."""
+
+
+def expect_same(file: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Check that a run asks for what the runs before have asked for.
+
+    Raises:
+        JobError: it does not.
+    """
+    for key in dict.fromkeys((*now, *before)):
+        if before.get(key) != now.get(key):
+            word = _WORDS.get(key, f"had other {key}:")
+            theirs, ours = _first_difference(before.get(key), now.get(key))
+            raise JobError(
+                f"{file}: the runs of this state {word} {theirs}, this one {ours}; give another --state and --out"
+            )
+
+
+def _first_difference(before: Any, now: Any) -> tuple[str, str]:
+    if isinstance(before, list) and isinstance(now, list):
+        pairs = zip_longest(before, now)
+        before, now = next((one, other) for one, other in pairs if one != other)
+    return _shown(before), _shown(now)
+
+
+def _shown(value: Any) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
