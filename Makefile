@@ -12,7 +12,7 @@ SEED ?= 0
 # Compiled modules are kept, whatever the caller's environment says: hundreds of processes import them.
 export PYTHONDONTWRITEBYTECODE :=
 
-BENCHES := bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-spark \
+BENCHES := bench bench-quick bench-records bench-dump bench-tap bench-encodings bench-headers bench-space bench-columns bench-tables bench-spark \
 	bench-projection bench-aio bench-proxy bench-adapter bench-wireshark bench-hostile
 
 .DEFAULT_GOAL := help
@@ -148,6 +148,9 @@ bench-spark: setup  ## The pipeline beside from_avro, plain UDFs and Kafka's too
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
 	$(BIN)/python -m benchmarks.columns $(BENCH)
+
+bench-tables: setup  ## A topic as a table beside Parquet, in polars and DuckDB: processor time and memory
+	$(BIN)/python -m benchmarks.tables $(BENCH)
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings $(BENCH)

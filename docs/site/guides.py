@@ -22,6 +22,7 @@ ORDER = (
     "projection",
     "proxy",
     "records",
+    "tables",
     "columns",
     "record-formats",
     "testing",

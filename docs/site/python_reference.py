@@ -61,6 +61,12 @@ MODULES = (
         "pyarrow. The guide is [Columns](../docs/columns.md).",
     ),
     Module(
+        "kipwire.tables",
+        "kipwire.tables",
+        "Topics and captures as Arrow batches and lazy frames of polars. `pip install 'kipwire[tables]'` brings what "
+        "they need, `kipwire[polars]` polars, too. The guide is [A topic as a table](../docs/tables.md).",
+    ),
+    Module(
         "kipwire.projection",
         "kipwire.projection",
         "Chosen fields of a message, read and replaced without decoding the rest. "
