@@ -32,7 +32,7 @@ from kipwire import Message
 from kipwire.aio import Closed, Connection, connect
 from kipwire.connection import Request, Response
 from kipwire.projection import VersionedProjection
-from kipwire.proxy import Exchange, Filter, Proxy, filters, on
+from kipwire.proxy import Exchange, Filter, FilterError, Proxy, applying, on
 from tests.support.places import DATA
 from tests.support.spec_package import generated
 from tests.support.subjects.peers import Broker, QuietProxy, run
@@ -169,7 +169,7 @@ def test_a_change_in_another_version_that_loses_nothing_needs_no_list_of_losses(
             await client.request(beat(0), version=0)
         assert broker.requests[0].body_as(HeartbeatRequest).member_id == "m"
 
-    monkeypatch.setattr(filters, "convert", convert)
+    monkeypatch.setattr(applying, "convert", convert)
     run(work())
 
 
@@ -530,7 +530,5 @@ def test_a_filter_of_messages_of_another_package_is_refused_when_the_proxy_is_ma
         alike = type("HeartbeatRequest", (HeartbeatRequest,), {})
         for of in (request, projection, alike):
             one: Any = on(of)(lambda message, exchange: None)
-            with pytest.raises(
-                filters.FilterError, match=r"of (ListLanes|Heartbeat)Request.*: it is of another package"
-            ):
+            with pytest.raises(FilterError, match=r"of (ListLanes|Heartbeat)Request.*: it is of another package"):
                 Proxy("kafka", [one])

@@ -13,8 +13,8 @@ The proxy keeps clients on itself, and decodes only what a filter wants:
 # get it in order, each with the frame of the filter before. `rewriting` changes addresses and versions in responses,
 # which filters get in the opposite order. An error is a line in the log, and closes both sides of that connection.
 
+from kipwire.aio.filters import Connected, Disconnected, Exchange, Filter, FilterError, on
 from kipwire.connection import Request, Response
-from kipwire.proxy.filters import Connected, Disconnected, Exchange, Filter, FilterError, on
 from kipwire.proxy.serving import Proxy
 
 __all__ = ["Connected", "Disconnected", "Exchange", "Filter", "FilterError", "Proxy", "Request", "Response", "on"]

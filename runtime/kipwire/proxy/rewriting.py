@@ -8,10 +8,10 @@ from typing import Any
 
 import kafka_messages
 from kipwire.aio import Address
+from kipwire.aio.filters import Filter
 from kipwire.connection import Response
 from kipwire.model.api_keys import API_VERSIONS_KEY
 from kipwire.projection import VersionedProjection
-from kipwire.proxy.filters import Filter
 
 Move = Callable[[dict[int, Address], bool], Awaitable[dict[int, Address]]]
 """Function from the addresses of brokers, by node id, and True if these are all of the cluster, to the proxy's."""

@@ -18,14 +18,15 @@ from time import perf_counter
 from typing import Any, Self
 
 import kafka_messages
-from kafka_messages.enums import ErrorCode
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire import aio
 from kipwire.aio import Address, Client, ClosedByHandler
 from kipwire.aio.failures import AuthenticationFailure, Closed, Failure, parse_host, shown_address
+from kipwire.aio.filters import Connected, Disconnected, Exchange, Filter, FilterError
 from kipwire.connection import LARGEST_FRAME, Expected, Request, Response, refusal
+from kipwire.model.enums import ErrorNumber
 from kipwire.model.errors import KipwireError
-from kipwire.proxy.filters import Connected, Disconnected, Exchange, Filter, FilterError, log, tell, wanting
+from kipwire.proxy.applying import apply, log, tell, wanting
 from kipwire.proxy.nodes import Nodes
 from kipwire.proxy.rewriting import is_rewritten, rewritten
 from kipwire.tools.text import error_line, printable_line
@@ -277,7 +278,7 @@ class _Link:
             return await self._answered(exchange, await self.upstream.exchange(frame, timeout=inf))
         async with self.turn:
             for position, one in filters:
-                given = await one.apply(Request(exchange.request.registry, frame), exchange)
+                given = await apply(one, Request(exchange.request.registry, frame), exchange)
                 if not isinstance(given, bytes):
                     return await self._answered(exchange, _response(exchange.request, given), position)
                 frame = given
@@ -302,7 +303,7 @@ class _Link:
         self._note_filtered(size)
         try:
             for _, one in reversed(filters):
-                given = await one.apply(Response(asked.registry, frame, to), exchange)
+                given = await apply(one, Response(asked.registry, frame, to), exchange)
                 frame = given if isinstance(given, bytes) else _response(asked, given)
             return frame
         finally:
@@ -335,5 +336,5 @@ def _response(asked: Request, given: Any) -> bytes:
     """Encode the response that a filter has made: of an error code, or of a message of any version."""
     if not asked.is_answered:  # Kafka's brokers close the connection, too, if a Produce with acks of 0 fails
         raise FilterError("a filter rejected a Produce request with acks of 0, which has no response")
-    body = refusal(asked.body, given, given.about) if isinstance(given, ErrorCode) else given
+    body = refusal(asked.body, given, given.about) if isinstance(given, ErrorNumber) else given
     return asked.registry.encode_response(body, asked.correlation_id, version=asked.api_version)

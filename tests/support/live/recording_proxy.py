@@ -14,7 +14,7 @@ import pytest
 from kipwire.aio import link, served
 from kipwire.connection import ClientConnection, Request, Response, SaslToken, ServerConnection
 from kipwire.proxy import Proxy
-from kipwire.proxy.filters import log
+from kipwire.proxy.applying import log
 
 SECONDS_TO_END = 30
 

@@ -18,7 +18,7 @@ from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import prepare, print_log, serve
 from kipwire.model.errors import KipwireError
 from kipwire.proxy import Exchange, Filter, FilterError, Proxy
-from kipwire.proxy.filters import log
+from kipwire.proxy.applying import log
 from kipwire.tools.files import need_file
 from kipwire.tools.text import error_line, print_err
 

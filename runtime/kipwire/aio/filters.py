@@ -1,28 +1,28 @@
 """Filters: typed functions of the requests or the responses of one API, or of the start or end of connections.
 
-`on` checks what a filter is called with when it is made, so that a wrong one fails before the proxy listens. If a
-filter changes nothing, the frame goes on byte for byte; a change that its version cannot carry is an error, no loss.
+`on` checks what a filter is called with when it is made, so that a wrong one fails before anything listens. A server
+has filters of requests alone, which answer (`answering`); a proxy has all (`kipwire.proxy`).
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from inspect import isawaitable, iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, TypeVarTuple, Union, overload
 
-from kafka_messages.enums import ErrorCode
-from kipwire.aio import Address
+from kipwire.aio.failures import Address
 from kipwire.connection import Request, Response
-from kipwire.message.conversion import Loss, convert
 from kipwire.message.frames import AnsweredBy
 from kipwire.message.messages import Message, described
-from kipwire.model.errors import ConversionError, KipwireError
+from kipwire.model.enums import ErrorNumber
+from kipwire.model.errors import KipwireError
 from kipwire.projection import VersionedProjection
 from kipwire.tools.text import error_line
 
 if TYPE_CHECKING:
+    import logging
+
     from kipwire.message.registry import Registry
 
     T = TypeVar("T")
@@ -35,21 +35,27 @@ if TYPE_CHECKING:
     Values = TypeVarTuple("Values")
     Given = Union[Awaitable[Union[T, None]], T, None]  # noqa: UP007
     """A result of a filter."""
-    Makes = Callable[[Callable[[T, "Exchange"], Given[G | ErrorCode]]], "Filter"]
+    Makes = Callable[[Callable[[T, "Exchange"], Given[G | ErrorNumber]]], "Filter"]
     """A decorator of functions that take one type and give another."""
 
     Hears = Callable[[Callable[[C], None]], "Filter"]
     """A decorator of functions that only take note."""
 
+    Answers = Union[Awaitable[T], T]  # noqa: UP007
+    """A result of a filter that answers each request."""
+
     class ForRequests(Generic[Q_co]):
         """A decorator of functions that may give the response of the class of requests, too."""
 
+        @overload
         def __call__(
-            self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Given[Q_co | M | ErrorCode]]
+            self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Answers[M | ErrorNumber]]
+        ) -> Answering: ...
+        @overload
+        def __call__(
+            self: ForRequests[AnsweredBy[M]], function: Callable[[Q_co, Exchange], Given[Q_co | M | ErrorNumber]]
         ) -> Filter: ...
-
-
-log = logging.getLogger("kipwire.proxy")
+        def __call__(self, function: Any) -> Any: ...
 
 
 class FilterError(KipwireError):
@@ -62,7 +68,7 @@ class Exchange(NamedTuple):
     client: Address
     """Host and port of the client."""
     node: int | None
-    """The id of the broker that the client is connected to; None for the one that the proxy was given."""
+    """The id of the broker that the client is connected to; None for the one that a proxy was given, and in servers."""
     request: Request
     """Request as the client sent it."""
     notes: dict[str, Any]
@@ -103,7 +109,7 @@ class Filter:
     """None: it is for all."""
     highest: int | None
     """The highest version that it sees whole."""
-    otherwise: ErrorCode | None
+    otherwise: ErrorNumber | None
     """The answer if it fails; None: the connection is closed."""
 
     def __call__(self, *given: Any) -> Any:
@@ -111,9 +117,14 @@ class Filter:
         return self.function(*given)
 
     def __str__(self) -> str:
+        return f"filter {self.label}"
+
+    @property
+    def label(self) -> str:
+        """Name of the function, and what it is called with."""
         of = self.of.name if isinstance(self.of, VersionedProjection) else self.of.__name__
         version = f" v{self.highest}" if isinstance(self.of, type) and self.highest is not None else ""
-        return f"filter {getattr(self.function, '__qualname__', self.function)} of {of}{version}"
+        return f"{getattr(self.function, '__qualname__', self.function)} of {of}{version}"
 
     def expect_of(self, registry: Registry) -> None:
         """Check that the filter is of messages that a proxy has; else each of them would close its connection.
@@ -130,107 +141,58 @@ class Filter:
         if not is_own:
             raise FilterError(f"{self}: it is of another package; a proxy has the messages of {registry.package} alone")
 
-    async def apply(self, event: Request | Response, exchange: Exchange) -> Any:
-        """Return the frame to pass on in place of an event; or the response to answer with; or the error code of it."""
-        try:
-            if isinstance(self.of, VersionedProjection):
-                given = await self._result(event.project(self.of), exchange, tuple)
-                given = event.replaced(self.of, given) if isinstance(given, tuple) else given
-            elif self.api_key is None:
-                given = await self._result(event, exchange, bytes)
-            else:
-                given = await self._converted(event, exchange)
-            return event.raw if given is None else given
-        except FilterError:
-            raise
-        except KipwireError as error:
-            raise FilterError(f"{self}: {error}") from None
+    async def result(
+        self, chosen: Any, exchange: Exchange, kind: type, log: logging.Logger, noun: str = "filter"
+    ) -> Any:
+        """Call the function and check its result; it may be of a kind, or an answer, or None.
 
-    async def _converted(self, event: Request | Response, exchange: Exchange) -> Any:
-        own, version = event.body, event.body.VERSION
-        message = event.body_as(self.of)
-        is_same = message is own
-        is_whole, before = (True, b"") if is_same else (_is_kept(own, message), message.encode())
-        result = await self._result(message, exchange, self.of)
-        result = message if result is None else result
-        if not isinstance(result, self.of):
-            return result
-        if not is_same and result.encode() == before:
-            return event.raw
-        back = convert(result, version)
-        frame = event.with_body(back)
-        if is_same or (is_whole and _is_kept(result, back)):
-            return frame
-        lost: list[Loss] = []  # a list costs ten times as much, since the kernel reports nothing
-        event.body_as(self.of, lost=lost)
-        convert(result, version, lost=lost)
-        if dropped := next((one for one in lost if one.is_dropped), None):
-            raise FilterError(f"{self} cannot change version {version}: {dropped}; write it for a version that has it")
-        return frame
-
-    async def _result(self, chosen: Any, exchange: Exchange, kind: type) -> Any:
-        """Call the function and check its result; it may be of a kind, or an answer, or None."""
+        Raises:
+            FilterError: the function fails, and there is no code to answer with; or it returns something else.
+        """
         try:
             result = self.function(chosen, exchange)
             result = await result if isawaitable(result) else result
         except Exception as error:  # of the user's code, in which anything may go wrong
             if self.otherwise is None:
-                raise FilterError(f"{self} failed: {error_line(error)}") from error
-            log.warning("%s failed, and %s is answered: %s", self, self.otherwise.label, error_line(error))
+                raise FilterError(f"{noun} {self.label} failed: {error_line(error)}") from error
+            why = error_line(error)
+            log.warning("%s %s failed, and %s is answered: %s", noun, self.label, self.otherwise.label, why)
             return self.otherwise
         is_response = isinstance(result, Message) and getattr(result, "TYPE", None) == "response"
         key = exchange.request.api_key
-        if result is None or isinstance(result, (kind, ErrorCode)) or (is_response and key == result.API_KEY):
+        if result is None or isinstance(result, (kind, ErrorNumber)) or (is_response and key == result.API_KEY):
             return result
-        raise FilterError(f"{self} returned {described(result)}, which the type of the filter does not allow")
+        raise FilterError(
+            f"{noun} {self.label} returned {described(result)}, which the type of the {noun} does not allow"
+        )
 
 
-def _is_kept(message: Message, other: Message) -> bool:
-    """True if a message in another version has all that it had: the way back gives the same."""
-    try:
-        return convert(other, type(message)) == message
-    except ConversionError:
-        return False
+if TYPE_CHECKING:
 
+    class Answering(Filter):
+        """A filter of requests that answers each, as a server's must: it returns the response, or an error code."""
 
-def wanting(filters: Sequence[Filter], api_key: int, *, requests: bool) -> list[tuple[int, Filter]]:
-    """Choose the filters of the requests, or of the responses, of an API; with their positions among all."""
-    return [
-        (position, one)
-        for position, one in enumerate(filters)
-        if one.is_of_requests is requests and one.api_key in (None, api_key)
-    ]
-
-
-def tell(filters: Iterable[Filter], event: Connected | Disconnected) -> list[str]:
-    """Call the functions of an event of a connection, in their order; return a line for each that fails."""
-    failed = []
-    for one in filters:
-        if one.of is type(event):
-            try:
-                one.function(event)
-            except Exception as error:  # of the user's code, in which anything may go wrong
-                failed.append(f"{one} failed: {error_line(error)}")
-    return failed
+else:
+    Answering = Filter  # what a function returns is known to type checkers alone
 
 
 @overload
-def on(what: type[Q], *, otherwise: ErrorCode | None = None) -> ForRequests[Q]: ...
+def on(what: type[Q], *, otherwise: ErrorNumber | None = None) -> ForRequests[Q]: ...
 @overload
-def on(what: type[M], *, otherwise: ErrorCode | None = None) -> Makes[M, M]: ...
+def on(what: type[M], *, otherwise: ErrorNumber | None = None) -> Makes[M, M]: ...
 @overload
 def on(
-    what: VersionedProjection[*Values], *, otherwise: ErrorCode | None = None
+    what: VersionedProjection[*Values], *, otherwise: ErrorNumber | None = None
 ) -> Makes[tuple[*Values], tuple[*Values] | Message]: ...
 @overload
-def on(what: type[E], *, otherwise: ErrorCode | None = None) -> Makes[E, bytes | Message]: ...
+def on(what: type[E], *, otherwise: ErrorNumber | None = None) -> Makes[E, bytes | Message]: ...
 @overload
 def on(what: type[C]) -> Hears[C]: ...
-def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
+def on(what: Any, *, otherwise: ErrorNumber | None = None) -> Any:
     """Make a filter of a function, which may be async. It is called with what is chosen, and the `Exchange`.
 
     It returns None to pass on what it was given, which it may have changed; or another one of the same type; or an
-    `ErrorCode`, by which the request is refused wherever its response has codes. A filter of requests may return a
+    `ErrorNumber`, by which the request is refused wherever its response has codes. A filter of requests may return a
     response of the same API; then the broker is not asked.
 
     A function of `Connected` or `Disconnected` is called with that alone, returns nothing and cannot be async. If one
@@ -256,7 +218,7 @@ def on(what: Any, *, otherwise: ErrorCode | None = None) -> Any:
     return lambda function: Filter(function, what, *facts, otherwise)
 
 
-def _hearing(what: type, otherwise: ErrorCode | None) -> Callable[[Callable[..., None]], Filter]:
+def _hearing(what: type, otherwise: ErrorNumber | None) -> Callable[[Callable[..., None]], Filter]:
     """Return the decorator for functions of an event of connections."""
     if otherwise is not None:
         raise TypeError(f"{what.__name__} has no response for `otherwise`")
