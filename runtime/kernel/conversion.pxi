@@ -92,6 +92,7 @@ cdef inline Conversion conversion_to(Codec codec, version):
 cdef Conversion make_conversion(Codec codec, version):
     """Make a missing conversion. If several threads make a conversion, all use the first."""
     from kipwire.description.fields import in_version  # which no other first use has to wait for
+    from kipwire.message.shapes import shapes_between
 
     conversion = Conversion()
     try:
@@ -101,7 +102,7 @@ cdef Conversion make_conversion(Codec codec, version):
     conversion.changes_nothing = target is codec.cls
     if not is_message(<PyTypeObject*><PyObject*>target) or target.NAME != codec.cls.NAME:
         return conversion
-    if is_served(codec) and is_served(codec_of(target)):
+    if shapes_between(codec.cls, target) is None and is_served(codec) and is_served(codec_of(target)):
         try:
             conversion.compiled = compile_moves(codec.cls, target, {}, conversion.arena)
         except NotServed:

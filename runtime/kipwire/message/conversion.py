@@ -13,6 +13,7 @@ from kipwire.description.fields import Visitor, fields_of_other_versions, in_ver
 from kipwire.description.values import MISSING, out_of_range
 from kipwire.message import native
 from kipwire.message.messages import Message, described
+from kipwire.message.shapes import Shapes, reshape, shapes_between
 from kipwire.model.errors import ConversionError, EncodeError, UnsupportedVersionError, abbreviate, path_text
 from kipwire.model.structs import DEFAULT, Field, Root, Struct
 from kipwire.tools.text import count_of, did_you_mean
@@ -64,6 +65,7 @@ def convert(
     A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
     `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
     other version is flexible, and read if that version knows them. A message that has the version is returned as it is.
+    Where newer versions have several of what older ones have one of, one becomes one (see `kipwire.message.shapes`).
 
     Args:
         message: in any version.
@@ -83,7 +85,8 @@ def convert(
     if target is type(message):
         return message
     conversion = _Conversion(target, type(message) if strict or lost is not None else None)
-    result: Message = conversion.all_of(message, target)
+    shapes = shapes_between(type(message), target)
+    result: Message = conversion.all_of(message if shapes is None else conversion.reshaped(message, shapes), target)
     losses = [*conversion.noted.values()]
     if strict:
         refused = [one for one in losses if one.is_dropped or one.version < target.VERSION]
@@ -199,6 +202,8 @@ class _Conversion(Visitor):
         self.source = source
         self.lost: list[tuple[str, str]] = []
         self.noted: dict[tuple[str, bool], Loss] = {}
+        self.advice = ""
+        """Advice at the end of an error."""
 
     def lose(self, why: str) -> None:
         self.lost.append((path_text(self.path), why))
@@ -219,8 +224,45 @@ class _Conversion(Visitor):
             return result
         reason = "; ".join(f"{path}: {why}" for path, why in self.lost)
         raise ConversionError(
-            self.message.NAME, version, self.lost[0][0], f"cannot become version {self.message.VERSION}: {reason}"
+            self.message.NAME,
+            version,
+            self.lost[0][0],
+            f"cannot become version {self.message.VERSION}: {reason}{self.advice}",
         )
+
+    def reshaped(self, message: Message, shapes: Shapes) -> Struct | Mapping[str, Any]:
+        """Return the values of a message in the shape of the other version; itself where there is nothing to change."""
+        number: int = message.VERSION
+        is_to_old = number >= shapes.since
+        kept = {field.name for field in self.message.ATTRIBUTES}
+        moved = (field for field in message.ATTRIBUTES if field.name not in kept)
+        if all(field.is_unmade(message) or field.is_default(getattr(message, field.name, None)) for field in moved):
+            return message
+        try:
+            values = reshape(shapes, asdict(message), to_old=is_to_old)
+        except EncodeError:  # an attribute was deleted
+            return message
+        self.advice = f"; to reach older peers, too, write for version {shapes.since - 1}" if is_to_old else ""
+        if values is None:
+            return message
+        if self.source is not None:
+            self.note_reshaped(message, shapes, values, is_to_old=is_to_old)
+        return values
+
+    def note_reshaped(self, message: Message, shapes: Shapes, values: Mapping[str, Any], *, is_to_old: bool) -> None:
+        """Note what the one element of the new shape has, and the old shape has not."""
+        row: Any = getattr(message, shapes.several)[0] if is_to_old else values[shapes.several][0]
+        of_new = (type(message) if is_to_old else self.message).ATTRIBUTES
+        struct = next(field.struct for field in of_new if field.name == shapes.several)
+        for field in () if struct is None else struct.ATTRIBUTES:
+            self.path[:] = [shapes.several, 0, field.name]
+            if not is_to_old and field.name not in row:
+                self.note(message.VERSION, field.default_value())
+            elif is_to_old and field.name not in (*values, shapes.moved):
+                value = getattr(row, field.name)
+                if value is not None and not field.is_default(value):
+                    self.note(self.message.VERSION, value)
+        self.path.clear()
 
     def all_of(self, item: Struct | Mapping[str, Any], target: type[Root]) -> Any:
         """Convert a message, or its values; without a result where an attribute was deleted, which is noted."""
@@ -287,7 +329,8 @@ class _Conversion(Visitor):
         default = "[]" if field.array else abbreviate(field.default_value())
         right = f"leave it at its default, {default}"
         if having:
-            right += f", or use one of the versions {having[0]} to {having[-1]}"
+            several = f"one of the versions {having[0]} to {having[-1]}"
+            right += f", or use {several if len(having) > 1 else f'version {having[0]}'}"
         return f"version {self.message.VERSION} has no such field, and it is not ignorable; {right}"
 
     def given(self, item: Struct | Mapping[str, Any], target: type[Struct]) -> Iterator[tuple[str, Field | None, Any]]:
