@@ -29,6 +29,10 @@ A connection retries nothing, has no consumer groups, and sends requests to its 
 # `served.Served` is a protocol around a `ServerConnection`, whose task takes a request when there is room for it. The
 # protocol stops reading when more has come than the task takes (`test_no_more_is_read_while_enough_is_open`).
 #
+# Typed handlers of a server are filters of requests, as a proxy has them: `filters.on` marks both. `answering` calls
+# each with its version of a request, and answers all that no handler does: ApiVersions, versions and APIs that are not
+# served, and errors (`test_the_client_is_told_of_each_fault`).
+#
 # To add a kind of failure: its class in `failures`, a row in docs/aio.md, and a test with a peer that causes it.
 
 from kipwire.aio.client import Connection
@@ -45,6 +49,7 @@ from kipwire.aio.failures import (
     parse_address,
     parse_addresses,
 )
+from kipwire.aio.filters import Exchange, FilterError, on
 from kipwire.aio.served import Client, ClosedByHandler, Handler, Session
 from kipwire.aio.serving import Server, ServerSettings, Serving, serve, serve_each
 
@@ -56,7 +61,9 @@ __all__ = [
     "ClosedByHandler",
     "Connecting",
     "Connection",
+    "Exchange",
     "Failure",
+    "FilterError",
     "Handler",
     "ProtocolFailure",
     "Refused",
@@ -67,6 +74,7 @@ __all__ = [
     "TimedOut",
     "TlsFailure",
     "connect",
+    "on",
     "parse_address",
     "parse_addresses",
     "serve",

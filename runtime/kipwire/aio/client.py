@@ -254,7 +254,7 @@ class Connection:
             async with asyncio.timeout_at(None if deadline == inf else deadline):
                 await self._link.turn()
         except TimeoutError:
-            why = "the broker reads too slowly, or too many requests are waiting for responses"
+            why = f"the {self._link.peer} reads too slowly, or too many requests are waiting for responses"
             raise TimedOut(self._address, f"the request could not be sent in time: {why}") from None
         return deadline
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import kafka_messages
 import kipwire
-from kafka_messages.enums import ErrorCode
 from kipwire.aio.authentication import Session
 from kipwire.aio.client import SECONDS_TO_CLOSE, Connection
 from kipwire.aio.failures import (
@@ -34,8 +33,9 @@ from kipwire.aio.failures import (
 )
 from kipwire.aio.link import Link, log
 from kipwire.connection import LARGEST_FRAME, served_versions, version_to_retry
+from kipwire.connection.negotiation import table_fault, versions_key
 from kipwire.message.conversion import build
-from kipwire.model.api_keys import API_VERSIONS_KEY, is_api_versions_response
+from kipwire.model.enums import enum_of
 from kipwire.model.errors import DecodeError
 
 TYPE_CHECKING = False
@@ -134,12 +134,13 @@ class Connecting:
         except tls.SSLError as error:
             raise TlsFailure(self._address, tls_reason(error)) from None
         except ConnectionRefusedError:
-            raise Refused(self._address, "connection refused; is the broker running on this port?") from None
+            why = f"connection refused; is the {link.peer} running on this port?"
+            raise Refused(self._address, why) from None
         except OSError as error:
             if isinstance(error, TimeoutError) and error.errno is None:
                 raise  # raised by `_connect`
             if self._context is not None and isinstance(error, ConnectionError):
-                why = "the broker closed the connection during the TLS handshake; is it a listener without TLS?"
+                why = f"the {link.peer} closed the connection during the TLS handshake; is it a listener without TLS?"
                 raise TlsFailure(self._address, why) from None
             raise Refused(self._address, f"cannot connect: {error.strerror or error}") from None
         except (OverflowError, ValueError):  # from the encoding of a name, or from what systems check besides
@@ -148,34 +149,40 @@ class Connecting:
 
     async def _agree(self, connection: Connection, link: Link) -> None:
         """Ask for the broker's versions; again in an older one if it does not support the newest (KIP-511)."""
-        own = self._registry.api_versions()
-        asked = own.get(API_VERSIONS_KEY, range(0))
         if self._versions is not None:
             return connection.agree(self._versions)
-        if not asked or not is_api_versions_response(
-            self._registry.response(API_VERSIONS_KEY, asked[-1]).NAME, API_VERSIONS_KEY
-        ):
+        key, own = versions_key(self._registry), self._registry.api_versions()
+        if key is None or key not in own:
+            package = self._registry.package
+            link.doubt = f"it may lack that version: {package} has no ApiVersions"
             return connection.agree(own)  # another protocol, in which versions are not asked for
         link.suspicion = _NO_TLS if self._context is None else _TLS
         try:
-            answer = await self._hello(connection, asked[-1])
+            answer = await self._hello(connection, key, own[key][-1])
             if (version := version_to_retry(self._registry, answer)) is not None:
-                answer = await self._hello(connection, version)
+                answer = await self._hello(connection, key, version)
         except DecodeError as error:
             raise ProtocolFailure(self._address, f"the ApiVersions response cannot be decoded: {error}") from None
         if code := getattr(answer, "error_code", 0):
-            raise ProtocolFailure(self._address, f"the broker rejected ApiVersions: {ErrorCode.text(code)}")
+            enum = enum_of(type(answer), "error_code")
+            said = f"error {code}" if enum is None else enum.text(code)
+            raise ProtocolFailure(self._address, f"the {link.peer} rejected ApiVersions: {said}")
+        if fault := table_fault(self._registry, answer):
+            raise ProtocolFailure(self._address, f"the ApiVersions response makes no sense: {fault}")
         connection.agree(served_versions(answer))
 
     async def _authenticate(self, connection: Connection, link: Link) -> None:
         if self._sasl is None:
-            link.suspicion = _NO_SASL
+            if "SaslHandshakeRequest" in self._registry.names():
+                link.suspicion = _NO_SASL
             return
         where = (link, self._address, self._registry, self._client_id)
         await Session(*where, self._sasl, connection.versions, self._timeout).begin()
 
-    async def _hello(self, connection: Connection, version: int) -> Message:
-        request: Any = build(self._registry.request(API_VERSIONS_KEY, version), _SOFTWARE)
+    async def _hello(self, connection: Connection, key: int, version: int) -> Message:
+        cls = self._registry.request(key, version)
+        known = {field.name for field in cls.ATTRIBUTES}
+        request: Any = build(cls, {name: text for name, text in _SOFTWARE.items() if name in known})
         answer: Message = await connection.request(request, version=version, timeout=inf)  # which `_connect` has
         return answer
 

@@ -10,6 +10,10 @@ from typing import cast
 from kipwire.model.errors import KipwireError, abbreviate, shorten
 from kipwire.tools.text import printable_line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
+
 Address = tuple[str, int]
 """Host and port."""
 DEFAULT_PORT = 9092
@@ -52,6 +56,11 @@ class TimedOut(Failure):
 
 class ProtocolFailure(Failure):
     """The broker sent bytes that are not valid where they are; nothing can be read after them."""
+
+
+def peer_of(registry: Registry) -> str:
+    """Return the word for a peer that serves a package: a broker if it is Kafka's, or a fork's."""
+    return "broker" if "MetadataRequest" in registry.names() else "server"
 
 
 def tls_reason(error: ssl.SSLError) -> str:

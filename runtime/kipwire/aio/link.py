@@ -16,7 +16,16 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from math import inf
 
-from kipwire.aio.failures import Address, Closed, Failure, ProtocolFailure, TlsFailure, shown_address, tls_reason
+from kipwire.aio.failures import (
+    Address,
+    Closed,
+    Failure,
+    ProtocolFailure,
+    TlsFailure,
+    peer_of,
+    shown_address,
+    tls_reason,
+)
 from kipwire.connection import ClientConnection, RemoteProtocolError, Response
 from kipwire.connection.events import HEAD, shown_request
 from kipwire.connection.framing import is_answered
@@ -53,6 +62,8 @@ class Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._wire = ClientConnection(registry, largest_frame=largest_frame)
         self._registry = registry
+        self.peer = peer_of(registry)
+        """Word for the peer in errors."""
         self._address = address
         self._shown = shown_address(address)
         self._most_in_flight = in_flight
@@ -87,6 +98,8 @@ class Link(asyncio.Protocol):
         """The first failure, after which nothing can be sent."""
         self.suspicion = ""
         """A guess why the broker would not send its next response."""
+        self.doubt = ""
+        """A guess why it would not answer a request at any time."""
 
     # Sending.
 
@@ -283,7 +296,7 @@ class Link(asyncio.Protocol):
                 if not answer.done():
                     answer.set_result(event)
         except RemoteProtocolError as error:
-            self.fail(ProtocolFailure(self._address, f"invalid bytes from the broker: {error}{self._suspicion()}"))
+            self.fail(ProtocolFailure(self._address, f"invalid bytes from the {self.peer}: {error}{self._suspicion()}"))
         if not self._waiting:
             self._note_idle()
         if self._turns:
@@ -309,9 +322,17 @@ class Link(asyncio.Protocol):
             how = "closed the connection"
             if error is not None:
                 how = f"broke off the connection: {getattr(error, 'strerror', None) or error}"
-            failure = Closed(self._address, f"the broker {how}{self._suspicion()}")
+            failure = Closed(self._address, f"the {self.peer} {how}{self._unanswered()}{self._suspicion()}")
         failure.__cause__ = error
         self.fail(failure)
+
+    def _unanswered(self) -> str:
+        """Name the first request without a response, by its API and version."""
+        first = next(iter(self._wire.expected), None)
+        if first is None or not self._registry.has_request(first.api_key, first.api_version):
+            return ""
+        name = self._registry.request(first.api_key, first.api_version).NAME
+        return f" instead of answering {name} v{first.api_version}{f'; {self.doubt}' if self.doubt else ''}"
 
     def _suspicion(self) -> str:
         return f"; {self.suspicion}" if self.suspicion else ""

@@ -22,8 +22,9 @@ from kipwire.aio.link import keep_alive, log
 from kipwire.connection import Request, SaslToken, ServerConnection
 from kipwire.connection.events import shown_request
 from kipwire.connection.server import Part
+from kipwire.message.frames import may_answer_in_version_0
 from kipwire.message.messages import Message
-from kipwire.model.api_keys import API_VERSIONS_KEY, UNSUPPORTED_VERSION
+from kipwire.model.api_keys import UNSUPPORTED_VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -321,4 +322,4 @@ class Served(asyncio.Protocol):
 def _is_refusal(answer: Message) -> bool:
     """True if an answer to ApiVersions refuses the version, which it does in version 0 (KIP-511)."""
     is_refused = getattr(answer, "error_code", 0) == UNSUPPORTED_VERSION
-    return is_refused and (answer.API_KEY, answer.VERSION) == (API_VERSIONS_KEY, 0)
+    return is_refused and answer.VERSION == 0 and may_answer_in_version_0(type(answer))

@@ -12,13 +12,15 @@ import asyncio
 import logging
 import socket
 import ssl as tls
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any, TypedDict
 
 import kafka_messages
+from kipwire.aio.answering import handlers_of
 from kipwire.aio.failures import Address, Failure, expect_some, openssl_says, shown_address
+from kipwire.aio.filters import Answering, Filter
 from kipwire.aio.link import log
 from kipwire.aio.served import ClosedByHandler, Handler, Served, Session
 from kipwire.connection import LARGEST_FRAME, RemoteProtocolError
@@ -282,19 +284,44 @@ def serve_each(session: Session, host: str = "127.0.0.1", port: int = 0, **setti
     return Serving(lambda: Server(session, host, port, **settings))
 
 
-def serve(handler: Handler, host: str = "127.0.0.1", port: int = 0, **settings: Unpack[ServerSettings]) -> Serving:
+def serve(
+    handler: Handler | Iterable[Answering],
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    partial: bool = False,
+    **settings: Unpack[ServerSettings],
+) -> Serving:
     """Make a server; `await` opens it, and `async with` also closes it at its end.
 
-    Wrong bytes of a client close its connection alone. So does an error of the handler, after which other
-    connections go on. A connection keeps at most `in_flight` requests with their responses, one frame that is not
-    whole, and less than a mebibyte of what comes after it: no more is read until there is room.
+    Wrong bytes of a client close its connection alone. So does an error of a handler, unless it is a marked function
+    whose response has a place for an error code. A connection keeps at most `in_flight` requests with their responses,
+    one frame that is not whole, and less than a mebibyte of what comes after it: no more is read until there is room.
 
     Args:
-        handler: called with each request; gives a response of any version, which is converted to the request's version,
-            or a frame, or None for no response. It may raise `ClosedByHandler` to close the connection, and is not
-            cancelled if its client leaves.
+        handler: functions marked by `on`, one for each request of their package: each is called with the request in its
+            version, and the `Exchange`, and returns the response of that version, or an error code; the server answers
+            ApiVersions by itself. Or one function that is called with each request; it gives a response of any version,
+            which is converted to the request's version, or a frame, or None for no response. Both may raise
+            `ClosedByHandler` to close the connection, and are not cancelled if their client leaves.
         host: see `serve_each`, also for what is raised.
         port: where it listens; 0 is a free port.
-        **settings: see `ServerSettings`.
+        partial: True if requests of the package may be without a marked function.
+        **settings: see `ServerSettings`. The registry is by default of the package of the marked functions.
+
+    Raises:
+        FilterError: marked functions do not fit together, or one is missing.
     """
-    return serve_each(lambda _: nullcontext(handler), host, port, **settings)
+    if callable(handler) and not isinstance(handler, Filter):
+        return serve_each(lambda _: nullcontext(handler), host, port, **settings)
+    filters = (handler,) if isinstance(handler, Filter) else handler
+    handlers = handlers_of(filters, settings.get("registry"), partial=partial)
+    settings["registry"] = handlers.registry
+    given = settings.get("failed")
+    session = handlers.session(_logged(settings.get("logger", log)) if given is None else given)
+    return serve_each(session, host, port, **settings)
+
+
+def _logged(logger: logging.Logger) -> Callable[[Exception], None]:
+    """Make what puts errors of handlers in a log, each with the traceback of its cause."""
+    return lambda error: logger.error("%s", error, exc_info=error.__cause__ or error)

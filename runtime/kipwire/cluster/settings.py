@@ -101,7 +101,7 @@ class Settings:
         security = self.security
         return connect(
             address,
-            client_id=self.client_id,
+            client_id=self.client_id if registry.has_client_ids() else None,
             ssl=security.tls,
             sasl=security.sasl,
             timeout=self.timeout,

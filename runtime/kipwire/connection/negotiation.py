@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kipwire.message.conversion import build
+from kipwire.message.frames import lists_versions
 from kipwire.message.messages import described
-from kipwire.model.api_keys import API_VERSIONS_KEY, PRODUCE_KEY, UNSUPPORTED_VERSION, is_api_versions_response
+from kipwire.model.api_keys import PRODUCE_KEY, UNSUPPORTED_VERSION, VERSIONS_ANSWER
 from kipwire.model.errors import UnsupportedVersionError
 
 TYPE_CHECKING = False
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
     from kipwire.message.frames import AnsweredBy
     from kipwire.message.messages import Message
     from kipwire.message.registry import Registry
+
+
+def versions_key(registry: Registry) -> int | None:
+    """Find the API key of a package's ApiVersions, which may be any; None where it has none of Kafka's form.
+
+    Args:
+        registry: the registry of the package of messages.
+    """
+    if VERSIONS_ANSWER not in registry.names():
+        return None
+    entry = registry.entry(VERSIONS_ANSWER)
+    key = entry.api_key
+    if key is None or not entry.versions or not registry.request_versions(key):
+        return None
+    return key if lists_versions(registry.message(VERSIONS_ANSWER, entry.versions[-1])) else None
 
 
 def common_versions(registry: Registry, answer: Message) -> dict[int, int]:
@@ -41,11 +57,33 @@ def served_versions(answer: Message) -> dict[int, range]:
     Args:
         answer: an ApiVersionsResponse of any version.
     """
+    return {row.api_key: range(row.min_version, row.max_version + 1) for row in _listed(answer)}
+
+
+def _listed(answer: Message) -> Any:
     cls = type(answer)
-    if getattr(cls, "TYPE", None) != "response" or not is_api_versions_response(answer.NAME, answer.API_KEY):
+    if not hasattr(cls, "TYPE") or not lists_versions(cls):
         raise TypeError(f"expected an ApiVersionsResponse, not {described(answer)}")
-    rows: Any = getattr(answer, "api_keys", ())
-    return {row.api_key: range(row.min_version, row.max_version + 1) for row in rows}
+    return getattr(answer, "api_keys", ())
+
+
+def table_fault(registry: Registry, answer: Message) -> str | None:
+    """Explain why the versions that a peer lists cannot be meant; None if they can.
+
+    Args:
+        registry: the registry of the package of messages: of other APIs a peer may list anything.
+        answer: an ApiVersionsResponse of any version.
+    """
+    seen: set[int] = set()
+    for row in _listed(answer):
+        if not registry.request_versions(row.api_key):
+            continue
+        if not 0 <= row.min_version <= row.max_version:
+            return f"API key {row.api_key} has versions {row.min_version} to {row.max_version}"
+        if row.api_key in seen:
+            return f"API key {row.api_key} is listed twice"
+        seen.add(row.api_key)
+    return None
 
 
 def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Mapping[int, range]) -> int:
@@ -71,7 +109,7 @@ def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Map
     if not served:
         raise UnsupportedVersionError(f"{cls.NAME}: the peer does not support API key {cls.API_KEY}")
     ours = range(cls.MIN_VERSION, cls.VERSION + 1)
-    what = f"{cls.NAME}: the peer has {_text_of(served)}, and this program {_text_of(ours)}"
+    what = f"{cls.NAME}: the peer has {versions_text(served)}, and this program {versions_text(ours)}"
     if served[-1] < cls.MIN_VERSION:
         raise UnsupportedVersionError(f"{what}; the peer is older than all versions that the package has")
     if served[0] <= cls.MAX_VERSION:
@@ -79,7 +117,10 @@ def best_version(request: Message | AnsweredBy[Any] | type[Message], theirs: Map
     raise UnsupportedVersionError(f"{what}; the peer needs a newer package, since this one ends at {cls.MAX_VERSION}")
 
 
-def _text_of(versions: range) -> str:
+def versions_text(versions: range) -> str:
+    """Format versions as texts name them; `no version` where there is none."""
+    if not versions:
+        return "no version"
     return f"version {versions[0]}" if len(versions) == 1 else f"versions {versions[0]} to {versions[-1]}"
 
 
@@ -95,8 +136,8 @@ def version_to_retry(registry: Registry, answer: Message) -> int | None:
     ranges = served_versions(answer)
     if getattr(answer, "error_code", 0) != UNSUPPORTED_VERSION:
         return None
-    theirs = ranges.get(API_VERSIONS_KEY, range(1))
-    return max((one for one in registry.api_versions()[API_VERSIONS_KEY] if one in theirs), default=0)
+    theirs = ranges.get(answer.API_KEY, range(1))
+    return max((one for one in registry.api_versions()[answer.API_KEY] if one in theirs), default=0)
 
 
 def versions_answer(
@@ -114,13 +155,17 @@ def versions_answer(
 
     Raises:
         ConversionError: a value would be lost.
+        UnsupportedVersionError: the package has no ApiVersions.
     """
+    key = versions_key(registry)
+    if key is None:
+        raise UnsupportedVersionError(f"{registry.package} has no ApiVersions; see kipgen new --negotiated")
     served = registry.api_versions() if served is None else served
-    own = served.get(API_VERSIONS_KEY, range(0))
+    own = served.get(key, range(0))
     if version not in own:
-        refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows(registry, {API_VERSIONS_KEY: own})}
-        return build(registry.response(API_VERSIONS_KEY, 0), refusal)
-    return build(registry.response(API_VERSIONS_KEY, version), {**values, "api_keys": _rows(registry, served)})
+        refusal = {"error_code": UNSUPPORTED_VERSION, "api_keys": _rows(registry, {key: own})}
+        return build(registry.response(key, 0), refusal)
+    return build(registry.response(key, version), {**values, "api_keys": _rows(registry, served)})
 
 
 def _rows(registry: Registry, served: Mapping[int, range]) -> list[dict[str, int]]:

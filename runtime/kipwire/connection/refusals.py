@@ -133,6 +133,17 @@ def beside(struct: Any, api_key: int) -> dict[str, Any]:
     return {field.name: values[field.name] for field in fields if values[field.name] is not None or field.nullable}
 
 
+def has_code(struct: Any, error: int) -> bool:
+    """True if a response has an error code, itself or in a row; one without rows may have no place for it."""
+    for field in struct.ATTRIBUTES:
+        value = getattr(struct, field.name)
+        if field.name in CODES and value == error:
+            return True
+        if field.array and field.struct is not None and any(has_code(row, error) for row in value or ()):
+            return True
+    return False
+
+
 def match_elements(asked: Any, field: Field) -> list[Any]:
     """Find the elements of a request, or of a struct of it, that the rows of an array of its response answer."""
     cls: Any = type(asked)

@@ -87,6 +87,16 @@ def refuse_class(cls: type[Message], package: str) -> NoReturn:
     raise UnsupportedVersionError(f"{what}; use the registry of {own}")
 
 
+def refuse_client_id(header: type[Message], package: str) -> NoReturn:
+    """Raise the error about a client id for a header that has none in any version.
+
+    Raises:
+        EncodeError: always.
+    """
+    reason = f"{package} has headers without it; leave it out, or give header="
+    raise EncodeError(header.NAME, header.VERSION, "client_id", reason)
+
+
 def expect_header(header: Message, due: type[Message], body: Message) -> None:
     """Check that a header can precede a body.
 

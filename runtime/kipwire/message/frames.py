@@ -9,12 +9,13 @@ which take the headers of every package for instances of these two.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct as Packer
 from typing import ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kipwire.description.fields import in_version
 from kipwire.message.messages import Message
-from kipwire.model.api_keys import UNSUPPORTED_VERSION, is_api_versions_response
+from kipwire.model.api_keys import UNSUPPORTED_VERSION, VERSIONS_ANSWER
 from kipwire.model.errors import (
     DecodeError,
 )
@@ -22,7 +23,7 @@ from kipwire.tools.text import count_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from typing import Any
 
 LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers accept by default (`socket.request.max.bytes`)."""
@@ -118,8 +119,21 @@ def class_of_answer(asked: type[Message], frame: bytes, body_at: int) -> type[Me
 
 def may_answer_in_version_0(response: type[Message]) -> bool:
     """True if a response may be answered in version 0 although a higher version was asked for (KIP-511)."""
-    is_answer = response.TYPE == "response" and is_api_versions_response(response.NAME, response.API_KEY)
-    return is_answer and response.MIN_VERSION == 0
+    return response.NAME == VERSIONS_ANSWER and response.MIN_VERSION == 0 and lists_versions(response)
+
+
+def lists_versions(response: type[Message]) -> bool:
+    """True for an answer to ApiVersions: Kafka's, or another protocol's of its name and form, under any key."""
+    cls: Any = response  # a class can be hashed; mypy asks its instances
+    return response.NAME == VERSIONS_ANSWER and response.TYPE == "response" and _has_form_of_kafkas(cls)
+
+
+@lru_cache(maxsize=64)
+def _has_form_of_kafkas(response: type[Message]) -> bool:
+    fields = {field.name: field.struct for field in response.ATTRIBUTES}
+    row = fields.get("api_keys")
+    names = () if row is None else (field.name for field in row.ATTRIBUTES)
+    return next(iter(fields), "") == "error_code" and {"api_key", "min_version", "max_version"}.issubset(names)
 
 
 def is_refused_version(frame: bytes, header: type[Message]) -> bool:

@@ -183,7 +183,7 @@ class Registry(Catalogue):
                 request_api_key=request.API_KEY,
                 request_api_version=request.VERSION,
                 correlation_id=correlation_id,
-                **({"client_id": client_id} if has_client_id else {}),
+                **({"client_id": client_id} if has_client_id else self._without_client_id(cls, client_id)),
             )
         else:
             if correlation_id is not None or client_id is not None:
@@ -243,6 +243,21 @@ class Registry(Catalogue):
             message.frame_errors.expect_header(header, self._header_class("ResponseHeader", body), body)
             made = header
         return made.encode() + body.encode()
+
+    def has_client_ids(self) -> bool:
+        """True if the header of requests has a client id; one of a package's own may lack it in all versions."""
+        owner = self.with_header("RequestHeader")
+        return hasattr(owner.message("RequestHeader", owner.versions("RequestHeader")[-1]), "client_id")
+
+    def _without_client_id(self, header: type[Message], client_id: str | None) -> dict[str, str]:
+        """Return no value for a header without a client id.
+
+        Raises:
+            EncodeError: there is a client id, which no version of the header has.
+        """
+        if client_id is not None and not self.has_client_ids():
+            message.frame_errors.refuse_client_id(header, self.package)
+        return {}
 
     def with_header(self, name: str) -> Registry:
         """Find the registry that has a header: this one, or Kafka's if the package has no header of its own.

@@ -16,6 +16,10 @@ API_VERSIONS_KEY = 18
 """The API by which a client asks what a broker understands."""
 UNSUPPORTED_VERSION = 35
 """Error code of an answer to a request whose version the broker does not support."""
+UNKNOWN_SERVER_ERROR = -1
+"""Error code of an answer to a request on which the server failed."""
+VERSIONS_ANSWER = "ApiVersionsResponse"
+"""Name of the answer that lists versions: in any package, under any key, if it has the form of Kafka's."""
 
 
 def is_api_versions_response(name: str, api_key: int | None) -> bool:

@@ -195,12 +195,17 @@ def test_the_broker_closes_the_connection_at_once(talk: Talk, how: str) -> None:
         async with peer(talk) as address:
             failure = await failure_of(address)
             assert type(failure) is Closed
-            assert line(failure, address) == f"the broker {how}; is it a TLS listener?"
+            assert (
+                line(failure, address)
+                == f"the broker {how} instead of answering ApiVersionsRequest v5; is it a TLS listener?"
+            )
             async with connect(address, versions={12: range(5)}) as connection:
                 with pytest.raises(Closed) as caught:
                     await connection.request(HeartbeatRequest())
                 why = "a SASL listener closes the connection of a client that does not authenticate"
-                assert line(caught.value, address) == f"the broker {how}; {why}"
+                assert (
+                    line(caught.value, address) == f"the broker {how} instead of answering HeartbeatRequest v4; {why}"
+                )
 
     run(work())
 

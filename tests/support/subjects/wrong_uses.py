@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import kafka_messages
 import kipwire
+from kafka_messages.enums import ErrorCode
 from kafka_messages.fetch_response.v12 import PartitionData, SnapshotId
 from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
 from kafka_messages.metadata_response import v4, v9
@@ -135,6 +136,35 @@ async def talk_over_a_connection(broker: aio.Connection, data: bytes) -> None:
     await broker.request(MetadataRequest(), timeout="5")  # type: ignore[arg-type]
     broker.versions = {}  # type: ignore[misc]
     print(older, answer)
+
+
+def answer_always(request: MetadataRequest, exchange: Exchange) -> MetadataResponse:
+    return MetadataResponse()
+
+
+async def answer_later(request: MetadataRequest, exchange: Exchange) -> MetadataResponse | ErrorCode:
+    return ErrorCode.NONE
+
+
+def answer_sometimes(request: MetadataRequest, exchange: Exchange) -> MetadataResponse | None:
+    return None
+
+
+def change(response: MetadataResponse, exchange: Exchange) -> MetadataResponse:
+    return response
+
+
+ANSWERING = [on(MetadataRequest)(answer_always), on(MetadataRequest)(answer_later)]
+SERVING = aio.serve(ANSWERING, partial=True), aio.serve(on(MetadataRequest)(answer_always))
+
+
+async def serve_wrongly() -> None:
+    aio.serve([on(MetadataRequest)(answer_sometimes)])  # type: ignore[list-item]
+    aio.serve([on(MetadataResponse)(change)])  # type: ignore[list-item]
+    aio.serve([answer_always])  # type: ignore[list-item]
+    aio.serve({MetadataRequest: answer_always})  # type: ignore[dict-item]
+    aio.serve(ANSWERING, partial="yes")  # type: ignore[arg-type]
+    on(v9.MetadataResponse)(change)  # type: ignore[arg-type]
 
 
 async def handle_wrongly(request: Request) -> str:

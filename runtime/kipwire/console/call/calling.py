@@ -77,7 +77,8 @@ class _Request(NamedTuple):
     api: Api
     version: int | None
     value: dict[str, Any]
-    client_id: str
+    client_id: str | None
+    """None where the header of the package has none."""
 
     def encode(self, theirs: Mapping[int, range]) -> Encoded:
         """Encode the request in a version that a broker serves, or in the one that was given.
@@ -142,7 +143,8 @@ def _failing() -> Iterator[None]:
 def _request(what: What, client_id: str) -> _Request:
     registry = registry_named(what.package)
     value = {} if what.json is None else read_json_argument(what.json)
-    return _Request(registry, find_api(registry, what.api), what.version, value, client_id)
+    own_id = client_id if registry.has_client_ids() else None
+    return _Request(registry, find_api(registry, what.api), what.version, value, own_id)
 
 
 def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bool) -> int:

@@ -55,7 +55,7 @@ def own_values(cls: type[Struct]) -> dict[str, Any]:
     return {name: value for name, value in _OWN.get(getattr(cls, "NAME", ""), {}).items() if name in names}
 
 
-def encode_pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str) -> Encoded:
+def encode_pinned(registry: Registry, api: Api, version: int, value: dict[str, Any], client_id: str | None) -> Encoded:
     """Encode the request in one version, whose fields the JSON has.
 
     Args:
@@ -63,7 +63,7 @@ def encode_pinned(registry: Registry, api: Api, version: int, value: dict[str, A
         api: the API of the request.
         version: of both the JSON and the wire.
         value: the JSON object.
-        client_id: the client's name for itself.
+        client_id: the client's name for itself, if its header has one.
 
     Raises:
         JsonError: the JSON does not describe a request of this version.
@@ -75,7 +75,7 @@ def encode_pinned(registry: Registry, api: Api, version: int, value: dict[str, A
 
 
 def encode_negotiated(
-    registry: Registry, api: Api, theirs: Mapping[int, range], value: dict[str, Any], client_id: str
+    registry: Registry, api: Api, theirs: Mapping[int, range], value: dict[str, Any], client_id: str | None
 ) -> Encoded:
     """Encode the request in the highest common version, from the newest class that fits both the JSON and that version.
 
@@ -84,7 +84,7 @@ def encode_negotiated(
         api: the API of the request.
         theirs: the versions that the broker serves.
         value: the JSON object.
-        client_id: the client's name for itself.
+        client_id: the client's name for itself, if its header has one.
 
     Raises:
         JsonError: the JSON describes a request of no version.
