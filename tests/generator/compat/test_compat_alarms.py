@@ -17,7 +17,7 @@ from kipgen.reading.rules.examples import ALPHA, field_of, spec, struct_named, t
 from kipwire import ConversionError
 from tests.support.cases import of_each
 from tests.support.spec_package import classes_of
-from tests.support.subjects.compat_changes import commit_all, compare_texts, write_revisions
+from tests.support.subjects.compat_changes import VERSIONS, commit_all, compare_texts, write_revisions
 
 CANNOT_READ = "readers without the version cannot read what is written in it, also after a downgrade"
 REQUEST: dict[str, Any] = {"type_": "request", "name": "TradeRequest"}
@@ -39,7 +39,7 @@ def _grown(*fields: str, type_: str = "request", **more: Any) -> tuple[str, str]
 
 def test_new_field_that_is_not_ignorable_is_told_with_the_versions_that_lack_it(tmp_path: Path) -> None:
     old, new = _grown(field_of("int32", "Patience", versions="2+"))
-    coming, found = compare_texts(tmp_path, old, new)
+    coming, found = compare_texts(tmp_path, old, new, VERSIONS)
     assert (coming.rule.id, coming.text) == (
         "versions-added",
         "validVersions 0-1 became 0-2; new: Patience in version 2",
@@ -112,7 +112,7 @@ def test_new_field_that_may_be_null_is_told_if_its_absence_reads_as_a_value(tmp_
     versions = classes_of(new, "alarms_reads_empty", tmp_path)
     assert kipwire.convert(versions[1](), 2) == versions[2](place="")
     for number, more in enumerate(({"default": "null"}, {"default": "nowhere"})):
-        right = compare_texts(tmp_path / str(number), old, _grown(field(**more))[1])
+        right = compare_texts(tmp_path / str(number), old, _grown(field(**more))[1], VERSIONS)
         assert [one.rule.id for one in right] == ["versions-added"]
 
 

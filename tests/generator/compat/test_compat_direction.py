@@ -17,7 +17,7 @@ from kipgen.reading.rules.examples import field_of, layout, spec, tagged_field
 from kipwire.model.errors import DecodeError
 from kipwire.testing import messages
 from tests.support.spec_package import classes_of
-from tests.support.subjects.compat_changes import REFUSED, VERDICTS, compare_texts, write_revisions
+from tests.support.subjects.compat_changes import REFUSED, VERDICTS, VERSIONS, compare_texts, write_revisions
 
 BITS = field_of("int8", "Attributes", bits=[{"name": "Kind", "bits": "0-2"}, {"name": "IsLast", "bits": "4"}])
 VALUE = {"size": "int32", "nullableVersions": "0+"}
@@ -127,14 +127,16 @@ def test_versions_have_a_side_where_nobody_negotiates(type_: str, tmp_path: Path
     key = '"apiKey": 7' if type_ not in ("data",) else ""
     name = f"Probe{type_.title()}" if type_ in ("request", "response") else "Probe"
 
-    def sides(valid: str) -> dict[str, str | None]:
-        texts = (spec(name=name, type_=type_, valid=one, more=key) for one in ("1-2", valid))
-        return {one.rule.id: one.first for one in compare_texts(tmp_path / valid, *texts)}
+    def sides(valid: str, *more: str) -> dict[str, str | None]:
+        old, new = (spec(name=name, type_=type_, valid=one, more=key) for one in ("1-2", valid))
+        return {one.rule.id: one.first for one in compare_texts(tmp_path / f"{valid}{len(more)}", old, new, *more)}
 
     is_negotiated = type_ in ("request", "response")
     assert sides("1") == {"highest-version-lowered": None if is_negotiated else "writers"}
     assert sides("2") == {"lowest-version-raised": None if is_negotiated else "writers"}
-    assert set(sides("1-3").values()) == {None if is_negotiated else "readers"}
+    assert set(sides("1-3", VERSIONS).values()) == {None if is_negotiated else "readers"}
+    # Without ApiVersions servers go first, which read requests and write responses.
+    assert set(sides("1-3").values()) == {"writers" if type_ == "response" else "readers"}
 
 
 def test_peers_of_a_request_are_upgraded_before_it_is_refused(tmp_path: Path) -> None:

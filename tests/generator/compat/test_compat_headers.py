@@ -15,7 +15,7 @@ from kipgen.commands.compat.rules import Revisions
 from kipgen.reading.rules.examples import spec
 from tests.support.places import DATA
 from tests.support.spec_package import classes_of
-from tests.support.subjects.compat_changes import write_revisions
+from tests.support.subjects.compat_changes import VERSIONS, write_revisions
 
 if TYPE_CHECKING:
     from kipgen.commands.compat.model import Finding
@@ -89,11 +89,9 @@ def test_the_case_of_kafkas_trunk_is_no_change(tmp_path: Path) -> None:
 
 def test_a_new_version_may_have_a_new_header(tmp_path: Path) -> None:
     new = request({"0-1": "1", "2-3": "2", "4+": "3"}, valid="0-4")
-    found = compared(tmp_path, (OLD_HEADER, request()), (HEADER, new))
-    assert {(one.path, one.rule.id) for one in found} == {
-        ("RequestHeader", "versions-added"),
-        ("ProbeRequest", "versions-added"),
-    }
+    for more, rule in (((VERSIONS,), "versions-added"), ((), "version-not-agreed")):
+        found = compared(tmp_path / rule, (OLD_HEADER, request(), *more), (HEADER, new, *more))
+        assert {(one.path, one.rule.id) for one in found} == {("RequestHeader", rule), ("ProbeRequest", rule)}
 
 
 def test_a_new_version_of_the_header_is_one_finding_for_all_that_do_not_say_theirs(tmp_path: Path) -> None:

@@ -47,6 +47,9 @@ def first_side(rule: str, old: MessageSpec, new: MessageSpec | None) -> Side | N
         case "highest-version-lowered" | "lowest-version-raised":
             # Peers that negotiate take a version that both have.
             return None if old.type in _NEGOTIATED else "writers"
+        case "version-not-agreed":
+            # A server reads requests and writes responses.
+            return {"request": "readers", "response": "writers"}.get(old.type)  # type: ignore[return-value]
         case "version-not-negotiated" | "new-version-refused":
             return "readers"
     return None

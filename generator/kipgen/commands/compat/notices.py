@@ -20,6 +20,9 @@ _BETA_IN_3 = field_of("int32", "Beta", versions="3+")
 _BETA_IN_4 = field_of("int32", "Beta", versions="4+")
 
 
+_TABLE = spec(name="ApiVersionsResponse", type_="response", more='"apiKey": 18')
+
+
 def _request(more: str = "", valid: str = "0-3") -> str:
     return spec(name="ProbeRequest", type_="request", valid=valid, more=f'"apiKey": 900{more}')
 
@@ -119,7 +122,15 @@ NOTICES = (
         summary="Changes of requests, responses and their headers are made in new versions.",
         breaks="nothing: peers agree on a version that both support",
         instead="nothing to do",
-        good=change(_request(), _request()),
+        good=change((_request(), _TABLE), (_request(), _TABLE)),
+        bad=change((_request(), _TABLE), (_request(valid="0-4"), _TABLE)),
+    ),
+    _notice(
+        "version-not-agreed",
+        summary="Requests get new versions where peers have ApiVersions, by which they agree on one.",
+        breaks="clients of the new version, which older servers do not answer: nothing tells them what a server has",
+        instead="release ApiVersions first (kipgen new --negotiated), or upgrade all servers before the first client",
+        good=change((_request(), _TABLE), (_request(valid="0-4"), _TABLE)),
         bad=change(_request(), _request(valid="0-4")),
     ),
     _notice(

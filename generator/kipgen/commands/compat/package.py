@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from kipgen.commands.compat.tags import UsedTags
 from kipgen.language.spec import HEADERS, Location, MessageSpec
 from kipgen.reading.draft import Draft, SpecPart
 from kipgen.resolve.headers import HeaderVersions, header_versions, numbers_of
+from kipwire.model.api_keys import VERSIONS_ANSWER
 from kipwire.tools.text import count_of
 
 
@@ -178,10 +179,11 @@ def findings(pairs: Pairs, folder: Path, used: Mapping[str, UsedTags]) -> list[F
         used: the tags of the history, by the old file.
     """
     unstable = _unstable_versions([*(pair.old for pair in pairs.messages), *pairs.gone])
+    agreeing = {pair.new.package for pair in pairs.messages if _tells_versions(pair)}
     found = [
         judge(change, pair, unstable)
         for pair in pairs.messages
-        for change in _changes(pair, used.get(pair.old.file, {}), pairs.enums)
+        for change in _changes(pair, used.get(pair.old.file, {}), pairs.enums, pair.new.package in agreeing)
     ]
     found += [judge(change, pair, unstable) for pair, change in _compare_headers(pairs)]
     rule = BY_ID["message-removed"]
@@ -203,8 +205,18 @@ def findings(pairs: Pairs, folder: Path, used: Mapping[str, UsedTags]) -> list[F
     return [*found, *enum_findings(pairs.enums, folder)]
 
 
-def _changes(pair: Matched, used: UsedTags, enums: EnumPairs) -> Iterator[Change]:
-    yield from compare_messages(pair.old.spec, pair.new.spec, used, enums)
+def _tells_versions(pair: Matched) -> bool:
+    """True for the answer by which peers of both revisions agree on versions."""
+    return all(
+        one.spec.name == VERSIONS_ANSWER and not one.spec.served_versions.is_empty for one in (pair.old, pair.new)
+    )
+
+
+def _changes(pair: Matched, used: UsedTags, enums: EnumPairs, is_agreed: bool) -> Iterator[Change]:
+    for change in compare_messages(pair.old.spec, pair.new.spec, used, enums):
+        # A message alone does not say whether its peers can agree.
+        is_alone = change.rule == "versions-added" and not is_agreed
+        yield replace(change, rule="version-not-agreed") if is_alone else change
     before, after = pair.old.package, pair.new.package
     if before and after and before != after:
         spots = Spot(pair.new.spec.location), Spot(pair.old.spec.location)
