@@ -23,9 +23,9 @@ from kipgen.reading.check import read_file
 from kipgen.resolve.headers import HeaderVersions
 
 
-def write_package(specs: Path, package: Path) -> None:
+def write_package(specs: Path, package: Path, *, newest: bool = False) -> None:
     """Generate the package into a folder of its name; every spec must be right."""
-    planned = find_changes(specs, package, package.name, lambda done, total: None)
+    planned = find_changes(specs, package, package.name, lambda done, total: None, newest=newest)
     assert not planned.has_errors, "\n".join(map(str, planned.problems))
     apply_changes(planned)
 

@@ -93,7 +93,9 @@ def generate(
     def run() -> bool:
         # No early end: each package with problems, or that is not up to date, is reported.
         outcomes = [
-            _generate_package(folder, packages[name], name, read, policy, chosen, check=check, diff=diff)
+            _generate_package(
+                folder, packages[name], name, read, policy, chosen, settings.newest, check=check, diff=diff
+            )
             for name, folder in folders.items()
         ]
         _report(outcomes, chosen)
@@ -138,12 +140,22 @@ def _refuse_among_specs(packages: Mapping[str, Path], specs: Sequence[Path]) -> 
 
 
 def _generate_package(
-    folder: Path, package: Path, name: str, read: Reader, policy: Policy, chosen: Format, *, check: bool, diff: bool
+    folder: Path,
+    package: Path,
+    name: str,
+    read: Reader,
+    policy: Policy,
+    chosen: Format,
+    newest: bool,
+    *,
+    check: bool,
+    diff: bool,
 ) -> _Outcome:
     """Generate one package, or check it, and report on it unless the report is one document."""
     say = print_err if report.is_document(chosen) else print_out
     with _progress(f"{'Checking' if check else 'Generating'} {name}") as progress:
-        changes = (find_changes_afresh if check else find_changes)(folder, package, name, progress, read)
+        find = find_changes_afresh if check else find_changes
+        changes = find(folder, package, name, progress, read, newest=newest)
     problems = _problems(changes, folder, read, check, policy)
     if chosen is Format.TEXT:
         report.print_problems(problems, print_out)

@@ -48,6 +48,8 @@ class Settings:
     """The dotted names of their packages; empty where these are the names of the folders."""
     out: Path | None = None
     """The folder for generated packages."""
+    newest: bool = False
+    """True for a module of newest classes in each package."""
     kafka: bool = False
     """True to apply the rules of Kafka's own generator, too."""
     strict: bool = False
@@ -234,6 +236,7 @@ _READERS: Mapping[str, Callable[[object, Path], object]] = {
     "specs": _folders,
     "out": _folder,
     "package": _name,
+    "newest": _flag,
     "kafka": _flag,
     "strict": _flag,
     "ignore": _parse_ignored,

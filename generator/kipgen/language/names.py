@@ -66,6 +66,7 @@ RESERVED_MODULES = frozenset(
         "enums",
         "message",
         "names",
+        "newest",
         "request",
         "request_header_version",
         "response",
@@ -74,7 +75,9 @@ RESERVED_MODULES = frozenset(
         "versions",
     }
 )
-"""Functions of a generated package, and its module of enums: a sub-package of that name would hide them."""
+"""Functions of a generated package, and its modules of enums and of newest classes, which a sub-package of that name
+would hide.
+"""
 
 WINDOWS_DEVICES = frozenset({"con", "nul", "aux", "prn"}).union(
     f"{device}{number}" for device in ("com", "lpt") for number in range(1, 10)

@@ -25,6 +25,7 @@ from kipgen.language.spec import MessageSpec
 from kipgen.package.manifest import (
     ENUMS_FILE,
     FILE_NAME,
+    NEWEST_FILE,
     Enums,
     Made,
     Manifest,
@@ -35,7 +36,7 @@ from kipgen.package.manifest import (
     read_manifest,
 )
 from kipgen.package.package_folder import TYPED_MARKER, Obstacle, leftovers, obstacles, present_files
-from kipgen.python.render import RegistryEntry, registry_entry, render_message, render_package
+from kipgen.python.render import RegistryEntry, registry_entry, render_message, render_newest, render_package
 from kipgen.python.render_enums import render_enums
 from kipgen.reading import check
 from kipgen.reading.check import spec_files
@@ -86,7 +87,13 @@ class _Work(NamedTuple):
 
 
 def find_changes(
-    specs: Path, package: Path, package_name: str, progress: Progress, read: check.Reader = check.read_file
+    specs: Path,
+    package: Path,
+    package_name: str,
+    progress: Progress,
+    read: check.Reader = check.read_file,
+    *,
+    newest: bool = False,
 ) -> PackageChanges:
     """Find the changes that make the package what the specs say, from what earlier runs have left.
 
@@ -96,6 +103,7 @@ def find_changes(
         package_name: the package's dotted name.
         progress: called from time to time with the specs rendered and the specs to render.
         read: checks one spec.
+        newest: True for a module of newest classes.
 
     Raises:
         ValueError: the package cannot have that name.
@@ -103,17 +111,23 @@ def find_changes(
     recorded = read_manifest(package)
     # What another generator or another black has made saves no work, whatever its hashes are.
     earlier = recorded if recorded.made_by == generator_hash() else Manifest()
-    return _find_changes(specs, package, package_name, progress, read, earlier, recorded)
+    return _find_changes(specs, package, package_name, progress, read, earlier, recorded, newest)
 
 
 def find_changes_afresh(
-    specs: Path, package: Path, package_name: str, progress: Progress, read: check.Reader = check.read_file
+    specs: Path,
+    package: Path,
+    package_name: str,
+    progress: Progress,
+    read: check.Reader = check.read_file,
+    *,
+    newest: bool = False,
 ) -> PackageChanges:
     """Find changes like `find_changes`, but read and render everything: the manifest is not used.
 
     So a package that is up to date by this is what the specs describe, even if the manifest was tampered with.
     """
-    return _find_changes(specs, package, package_name, progress, read, Manifest(), read_manifest(package))
+    return _find_changes(specs, package, package_name, progress, read, Manifest(), read_manifest(package), newest)
 
 
 def _find_changes(
@@ -124,6 +138,7 @@ def _find_changes(
     read: check.Reader,
     earlier: Manifest,
     recorded: Manifest,
+    has_newest: bool,
 ) -> PackageChanges:
     """Find the changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
@@ -137,14 +152,17 @@ def _find_changes(
         if messages.get(source) == made.spec_hash and made.files.items() <= present.items()
     }
     has_same_enums = enums == earlier.enums.specs and present.get(ENUMS_FILE, "") == earlier.enums.content
-    work = _work(specs, read, earlier, set(messages), set(messages) - set(done), present, has_same_enums)
+    has_same_newest = has_newest == bool(earlier.newest) and present.get(NEWEST_FILE, "") == earlier.newest
+    is_same = has_same_enums and has_same_newest
+    work = _work(specs, read, earlier, set(messages), set(messages) - set(done), present, is_same)
     if any(problem.severity == "error" for problem in work.problems):
         return PackageChanges(package, work.problems)
 
     # The new manifest has the hashes of the texts that are rendered now, and keeps the others.
     rendered = _render_messages(specs, work, progress)
     texts = {path: text for files in rendered.values() for path, text in files.items()}
-    texts |= {TYPED_MARKER: "", **_render_registry(specs, package_name, work, has_enums=bool(enums))}
+    texts |= _render_registry(specs, package_name, work, has_enums=bool(enums), has_newest=has_newest)
+    texts[TYPED_MARKER] = ""
     hashes = {path: digest(text.encode()) for path, text in texts.items()}
     made = {
         source: Made(
@@ -160,6 +178,7 @@ def _find_changes(
         headers=work.headers,
         enums=Enums(hashes.get(ENUMS_FILE, earlier.enums.content), enums) if enums else Enums(),
         specs={**done, **made},
+        newest=hashes.get(NEWEST_FILE, "" if work.entries else earlier.newest) if has_newest else "",
     )
     texts[FILE_NAME] = manifest_text(new)
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())
@@ -186,8 +205,10 @@ def _render_messages(specs: Path, work: _Work, progress: Progress) -> dict[str, 
     return rendered
 
 
-def _render_registry(specs: Path, package_name: str, work: _Work, *, has_enums: bool) -> dict[str, str]:
-    """Render the registry of a package and its enums, by their paths in it; nothing if they are as they were."""
+def _render_registry(
+    specs: Path, package_name: str, work: _Work, *, has_enums: bool, has_newest: bool
+) -> dict[str, str]:
+    """Render the registry of a package, its enums and newest classes, by path; nothing if they are as they were."""
     if work.entries is None:
         return {}
     entries = sorted(work.entries, key=lambda entry: entry.name)
@@ -195,6 +216,8 @@ def _render_registry(specs: Path, package_name: str, work: _Work, *, has_enums: 
     # Enums become one module of the package, not a folder for each.
     if has_enums:
         texts[ENUMS_FILE] = render_enums(package_name, check.read_enums(specs), entries)
+    if has_newest and any(entry.lowest <= entry.highest for entry in entries):
+        texts[NEWEST_FILE] = render_newest(package_name, entries)
     return texts
 
 
@@ -247,10 +270,10 @@ def _work(
     sources: set[str],
     changed: set[str],
     present: dict[str, str],
-    has_same_enums: bool,
+    has_same_modules: bool,
 ) -> _Work:
     """Decide what has to be rendered again, and find the problems of the specs and the package."""
-    is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_enums
+    is_same_package = present.get("__init__.py") == earlier.package_hash and has_same_modules
     # The registry and the rules of packages, such as the one on pairs of requests and responses, need no more of a
     # message than its entry has. So as long as no spec came or went, the changed ones are read first, and the others
     # only if an entry has changed.

@@ -5,7 +5,7 @@ edit of a generated file can change the manifest, too, so `kipgen generate --che
 
 The file has one line for each spec, in the order of their paths, so that branches which change different specs mostly
 merge. A manifest with marks of a conflict is one that cannot be read: the next run makes all of it again. A key that a
-later kipgen adds needs a value for manifests without it, as `oldest_request` and `enums` have.
+later kipgen adds needs a value for manifests without it, as `oldest_request`, `enums` and `newest` have.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ FILE_NAME = MANIFEST
 
 ENUMS_FILE = f"{MODULE}.py"
 """The module of enums in a generated package."""
+
+NEWEST_FILE = "newest.py"
+"""The module of newest classes in a generated package, where the settings ask for it."""
 
 MAX_BYTES = 64 * 2**20
 """Limit for a manifest: some 200 bytes for each generated file."""
@@ -73,6 +76,8 @@ class Manifest:
     enums: Enums = field(default_factory=lambda: Enums())
     specs: dict[str, Made] = field(default_factory=dict)
     """Generated files, by the spec's path below the folder of specs."""
+    newest: str = ""
+    """Hash of the content of the module of newest classes; "" where there is none."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -81,7 +86,8 @@ class Manifest:
             return {}
         made = {path: content for one in self.specs.values() for path, content in one.files.items()}
         enums = {ENUMS_FILE: self.enums.content} if self.enums.content else {}
-        return {"__init__.py": self.package_hash, **enums, **made}
+        newest = {NEWEST_FILE: self.newest} if self.newest else {}
+        return {"__init__.py": self.package_hash, **enums, **newest, **made}
 
 
 def digest(data: bytes) -> str:
@@ -140,7 +146,8 @@ def read_manifest(package: Path) -> Manifest:
         headers = HeaderVersions(request, response, oldest)
         named = data.get("enums", {"content": "", "specs": {}})  # likewise
         enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
-        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs)
+        newest = _text(data.get("newest", ""))  # likewise
+        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs, newest)
     # A damaged or badly merged manifest is none at all: it costs only the work that it would have saved.
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
@@ -182,6 +189,8 @@ def manifest_text(manifest: Manifest) -> str:
     head["headers"] = asdict(manifest.headers)
     if manifest.enums.content:
         head["enums"] = asdict(manifest.enums)
+    if manifest.newest:
+        head["newest"] = manifest.newest
     return (
         "{\n"
         + "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items())

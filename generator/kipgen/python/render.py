@@ -5,9 +5,9 @@ that refers to its code (`_origins`). Templates write each logical line on one l
 that may be too long, not over whole modules; `make lint` checks with black that the result is the same.
 
 A message goes through `resolve_versions`, `_origins`, then `_module` or `_same` for each version; a package through
-`registry_entry` for each message, then `render_package` and `render_enums`. What these print of a message must be in
-its `RegistryEntry`: the manifest keeps a digest of it, and while that stays the same, an edit of a spec renders that
-message alone.
+`registry_entry` for each message, then `render_package`, `render_newest` and `render_enums`. What these print of a
+message must be in its `RegistryEntry`: the manifest keeps a digest of it, and while that stays the same, an edit of a
+spec renders that message alone.
 """
 
 from __future__ import annotations
@@ -135,6 +135,17 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 def render_package(package: str, entries: list[RegistryEntry]) -> str:
     """Render the `__init__` of the whole package: its registry."""
     text = render("package.py.j2", package=comment(package), entries=entries, level=LEVEL)
+    return whole_module(package, [text])
+
+
+def render_newest(package: str, entries: list[RegistryEntry]) -> str:
+    """Render the module of a package that has the newest class of each message."""
+    newest = [
+        {"class_name": names.class_name(entry.name), "module": entry.module, "version": entry.highest}
+        for entry in entries
+        if entry.lowest <= entry.highest
+    ]
+    text = render("newest.py.j2", package=comment(package), entries=newest, example=newest[0])
     return whole_module(package, [text])
 
 

@@ -135,7 +135,7 @@ def test_new_puts_a_message_beside_the_others(project: Path, call: Call) -> None
 
 WRONG = {
     "spec = []": "spec: unknown key; did you mean specs?",
-    "colour = 1": "colour: unknown key; the keys are specs, out, package, kafka, strict, ignore, error",
+    "colour = 1": "colour: unknown key; the keys are specs, out, package, newest, kafka, strict, ignore, error",
     "specs = 3": "specs: 3 is not valid; write a folder, or a list of folders",
     "specs = [3]": "specs: 3 is not valid; write text in a list, in quotes",
     "specs = []": 'specs: is empty; write folders of specs, as in ["specs/my_protocol"]',
