@@ -24,9 +24,9 @@ printf '\n2. A protocol of your own\n'
 [ -d "$SPECS" ] || "$BIN/kipgen" new Ping --out "$SPECS"
 "$BIN/kipgen" generate "$SPECS" --out build/demo | sed '/^$/d'
 PYTHONPATH=build/demo "$BIN/python" - <<'PROGRAM'
-from my_protocol.ping_request.v0 import PingRequest, Topic
+from my_protocol.ping_request.v0 import Item, PingRequest
 
-ping = PingRequest(group_id="payments", topics=[Topic(name="orders", partitions=[0, 1])])
+ping = PingRequest(key="payments", items=[Item(name="orders", numbers=[0, 1])])
 data = ping.encode()
 assert PingRequest.decode(data) == ping
 print(f"{len(data)} bytes: {data.hex(' ')}\n{ping}")

@@ -91,7 +91,7 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     good, bad, changed = (tmp_path / name for name in ("good", "bad", "changed"))
     assert run("kipgen", "new", "Ping", "--api-key", "1000", "--out", good) == 0
-    for folder, old, new in ((bad, '"int32"', '"int31"'), (changed, '"int32"', '"int64"')):
+    for folder, old, new in ((bad, '"int16"', '"int17"'), (changed, '"int16"', '"int64"')):
         shutil.copytree(good, folder)
         for spec in folder.glob("*.json"):
             spec.write_text(spec.read_text().replace(old, new))

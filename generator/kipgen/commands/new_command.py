@@ -19,6 +19,7 @@ from kipgen.language.names import need_package_name
 from kipgen.language.spec import MESSAGE_TYPES
 from kipgen.reading.check import read_files
 from kipwire.cli.command_line import PATH, fail, one_line
+from kipwire.model.api_keys import API_VERSIONS_KEY, VERSIONS_ANSWER
 from kipwire.tools.files import write_whole
 from kipwire.tools.text import print_out
 
@@ -41,15 +42,15 @@ _HEAD = """\
 
 _FIELDS = """\
     // "versions" says which versions have the field: "0+" is all from 0 on, "1-3" only these.
-    { "name": "GroupId", "type": "string", "versions": "0+",
+    { "name": "Key", "type": "string", "versions": "0+",
       "about": "Say what it means: units, the meaning of -1 or null." },
     // An array of structs defines its struct in place.
-    { "name": "Topics", "type": "[]Topic", "versions": "0+",
-      "about": "The topics that are meant.", "fields": [
+    { "name": "Items", "type": "[]Item", "versions": "0+",
+      "about": "The items that are meant.", "fields": [
       { "name": "Name", "type": "string", "versions": "0+",
-        "about": "Name of the topic." },
-      { "name": "Partitions", "type": "[]int32", "versions": "0+",
-        "about": "Numbers of the partitions." }
+        "about": "Name of the item." },
+      { "name": "Numbers", "type": "[]int32", "versions": "0+",
+        "about": "Say what they count." }
     ]}"""
 
 _TAGGED_FIELD = """\
@@ -60,8 +61,7 @@ _TAGGED_FIELD = """\
       "about": "Why it is sent; null if no reason is given." }"""
 
 _RESPONSE_FIELDS = """\
-    { "name": "ThrottleTimeMs", "type": "int32", "versions": "0+", "ignorable": true,
-      "about": "Milliseconds the client should hold back because of a quota; 0 if no quota was violated." },
+    // A server answers with a code of its own where its handler fails, and for versions that it does not serve.
     { "name": "ErrorCode", "type": "int16", "versions": "0+",
       "about": "What went wrong; 0 if nothing did." },
     // A tagged field takes no bytes while it has its default value. Its tag is never reused.
@@ -69,6 +69,60 @@ _RESPONSE_FIELDS = """\
       "nullableVersions": "0+", "default": "null",
       "about": "The error in words; null if there is none." }"""
 
+
+_ASK = """\
+// Spec of ApiVersionsRequest: a client asks which versions the server has. It stays as it is.
+{{
+  "apiKey": {api_key},
+  "type": "request",
+  "name": "ApiVersionsRequest",
+  "about": "The first request on a connection: a client asks which API keys and versions the server has.",
+  "validVersions": "0",
+  "flexibleVersions": "none",
+  "fields": []
+}}
+"""
+_TABLE = """\
+// Spec of ApiVersionsResponse, in the form of Kafka's, by which kipwire knows it. Version 0 stays as it is.
+{{
+  "apiKey": {api_key},
+  "type": "response",
+  "name": "ApiVersionsResponse",
+  "about": "The versions of each API that the server has.",
+  "validVersions": "0",
+  "flexibleVersions": "none",
+  // Also of later versions: a server that lacks them answers in version 0, and the client reads the same header.
+  "headerVersions": {{ "0+": "0" }},
+  "fields": [
+    {{ "name": "ErrorCode", "type": "int16", "versions": "0+",
+      "about": "35 where the server lacks the version of the request, which it then answers in version 0." }},
+    {{ "name": "ApiKeys", "type": "[]ApiVersion", "versions": "0+",
+      "about": "A row for each API that the server has.", "fields": [
+      {{ "name": "ApiKey", "type": "int16", "versions": "0+", "mapKey": true,
+        "about": "Number of the API." }},
+      {{ "name": "MinVersion", "type": "int16", "versions": "0+",
+        "about": "Lowest version that the server has." }},
+      {{ "name": "MaxVersion", "type": "int16", "versions": "0+",
+        "about": "Highest version that the server has." }}
+    ]}}
+  ]
+}}
+"""
+_CODES = """\
+// Names for the numbers in all fields ErrorCode of the package.
+{
+  "name": "ErrorCode",
+  "about": "Why a request failed.",
+  "values": [
+    { "value": -1, "name": "UNKNOWN_SERVER_ERROR", "retriable": false,
+      "about": "The server failed; its log says more." },
+    { "value": 0, "name": "NONE", "retriable": false,
+      "about": "No error." },
+    { "value": 35, "name": "UNSUPPORTED_VERSION", "retriable": false,
+      "about": "The server does not have this version of the request." }
+  ]
+}
+"""
 
 _LAYOUT = """\
 // Spec of {name}, to be changed into what you need.
@@ -115,6 +169,9 @@ _LAYOUT = """\
 """
 
 
+VERSIONS_ASK = "ApiVersionsRequest"
+_CODES_FILE = "enums/ErrorCode.enum.json"
+
 _ENDINGS = {
     "request": ("Request", "Response"),
     "response": ("Request", "Response"),
@@ -157,6 +214,19 @@ def new_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
         return {f"{name}.json": _LAYOUT.format(name=name)}
     key = api_key if type_ == "metadata" else None
     return {f"{name}.json": _text(name, type_, key, _FIELDS + _TAGGED_FIELD)}
+
+
+def negotiation_specs(api_key: int) -> dict[str, str]:
+    """Write the specs by which peers agree on versions, by file name: ApiVersions, and names for error codes.
+
+    Args:
+        api_key: of ApiVersions.
+    """
+    return {
+        f"{VERSIONS_ASK}.json": _ASK.format(api_key=api_key),
+        f"{VERSIONS_ANSWER}.json": _TABLE.format(api_key=api_key),
+        _CODES_FILE: _CODES,
+    }
 
 
 def taken_api_keys(folder: Path, type_: str) -> dict[int, str]:
@@ -202,7 +272,19 @@ def _text(name: str, type_: str, api_key: int | None, fields: str, flexible: str
     type=click.IntRange(0, 32767),
     help="Its number in the registry; the first free one from 1000 on if not given.",
 )
-def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None:
+@click.option(
+    "--negotiated",
+    is_flag=True,
+    help="Also write ApiVersions and error codes, if they are missing: peers then agree on a version.",
+)
+@click.option(
+    "--versions-key",
+    type=click.IntRange(0, 32767),
+    help="The API key of ApiVersions; 18, as in Kafka, if not given.",
+)
+def new(
+    name: str, folder: Path | None, type_: str, api_key: int | None, negotiated: bool, versions_key: int | None
+) -> None:
     """Start a new message with a commented spec."""
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
         fail(f"{name!r} is not a valid message name; start with a capital, then use letters and digits")
@@ -210,12 +292,20 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
     if folder is None:
         folder = settings.specs[0] if len(settings.specs) == 1 else Path()
     taken = taken_api_keys(folder, type_) if folder.is_dir() else {}
+    if versions_key is not None and not negotiated:
+        fail("--versions-key needs --negotiated")
+    if name in ("ApiVersions", VERSIONS_ASK, VERSIONS_ANSWER) and not negotiated:
+        fail(f"{name} has a form by which kipwire knows it; kipgen new --negotiated writes its specs")
+    if negotiated and type_ not in ("request", "response"):
+        fail("--negotiated needs a request or a response: of nothing else do peers agree on a version")
+    extra = _missing_negotiation(folder, name, taken, api_key, versions_key) if negotiated else {}
     if api_key in taken:
         fail(f"--api-key {api_key} belongs to {taken[api_key]}; {_first_free(taken)} is free")
     try:
         texts = new_specs(name, type_, _first_free(taken) if api_key is None else api_key)
     except ValueError as error:
         fail(str(error))
+    texts = {**texts, **extra}
     for file in texts:
         # Also a link to nothing, through which a file elsewhere would be made.
         if os.path.lexists(folder / file):
@@ -225,6 +315,24 @@ def new(name: str, folder: Path | None, type_: str, api_key: int | None) -> None
         print_out(f"wrote {one_line(folder / file)}")
     package = _package_option(settings.package_name(folder))
     print_out(f"next: edit, then kipgen check {one_line(folder)} and kipgen generate {one_line(folder)}{package}")
+
+
+def _missing_negotiation(
+    folder: Path, name: str, taken: dict[int, str], api_key: int | None, versions_key: int | None
+) -> dict[str, str]:
+    """Make the specs by which peers agree, as far as a folder lacks them; exit with 2 if their API key is taken."""
+    present = next((key for key, one in taken.items() if one in (VERSIONS_ASK, VERSIONS_ANSWER)), None)
+    if present is not None:
+        if versions_key not in (None, present):
+            fail(f"--versions-key {versions_key}: the folder has ApiVersions, with API key {present}")
+        return {}
+    key = API_VERSIONS_KEY if versions_key is None else versions_key
+    if key in taken or key == api_key:
+        fail(f"API key {key} of ApiVersions belongs to {taken.get(key, name)}; give another one as --versions-key")
+    taken[key] = VERSIONS_ASK
+    texts = negotiation_specs(key)
+    has_codes = folder.is_dir() and any(folder.rglob(Path(_CODES_FILE).name))
+    return {file: text for file, text in texts.items() if not (has_codes and file == _CODES_FILE)}
 
 
 def _package_option(name: str) -> str:

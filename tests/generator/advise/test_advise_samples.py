@@ -209,7 +209,7 @@ def test_a_package_is_found_where_generate_writes_it(
         ["generate", f"specs/{name}", "--out", out or "generated"],
     ):
         assert CliRunner().invoke(app, arguments).exit_code == 0
-    Path("pings.jsonl").write_text('{"version": 0, "message": {"groupId": "a", "topics": []}}\n')
+    Path("pings.jsonl").write_text('{"version": 0, "message": {"key": "a", "items": []}}\n')
     result = as_json(f"specs/{name}/PingRequest.json", "--samples", "pings.jsonl", "--package", name)
     assert result["samples"]["messages"] == 1
 

@@ -58,13 +58,13 @@ def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
     done = kipgen("generate", specs, "--check", folder=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "my_protocol: up to date\n", "")
     file = specs / "FooRequest.json"
-    file.write_text(file.read_text().replace('"GroupId"', '"TeamId"'))
+    file.write_text(file.read_text().replace('"Key"', '"TeamId"'))
     done = kipgen("generate", specs, "--check", "--diff", folder=tmp_path)
     assert done.returncode == 1
     assert "+        self.team_id = team_id" in done.stdout
-    assert "-        self.group_id = group_id" in done.stdout
+    assert "-        self.key = key" in done.stdout
     assert "my_protocol: not up to date: run kipgen generate" in done.stdout
-    assert "group_id" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
+    assert "self.key = key" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
 
 
 def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path) -> None:
@@ -77,11 +77,11 @@ def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_pa
 
 def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_path: Path) -> None:
     file = specs / "FooRequest.json"
-    file.write_text(file.read_text().replace('"[]Topic"', '"[][]Topic"'))
+    file.write_text(file.read_text().replace('"[]Item"', '"[][]Item"'))
     done = kipgen("generate", specs, folder=tmp_path)
     assert done.returncode == 1
     assert "FooRequest.json:" in done.stdout
-    assert "FooRequest.Topics: type-syntax: " in done.stdout
+    assert "FooRequest.Items: type-syntax: " in done.stdout
     assert done.stdout.endswith("Found 1 problem in 1 file.\n")
     assert done.stderr == ""
     assert not (tmp_path / "generated").exists()

@@ -46,9 +46,9 @@ def test_nothing_is_done_twice(specs: Path, package: Path) -> None:
 
 def test_an_edited_spec_makes_its_own_files_again_and_no_others(specs: Path, package: Path) -> None:
     generate(specs, package)
-    change(specs / "Bar.json", "Name of the topic.", "How the topic is called.")
+    change(specs / "Bar.json", "Name of the item.", "How the item is called.")
     assert set(generate(specs, package).contents) == {"bar/v0.py", FILE_NAME}
-    assert "How the topic is called." in (package / "bar/v0.py").read_text()
+    assert "How the item is called." in (package / "bar/v0.py").read_text()
 
 
 def test_a_new_version_appears_in_the_registry(specs: Path, package: Path) -> None:
@@ -77,7 +77,7 @@ def test_an_error_in_one_spec_leaves_everything_as_it_is(specs: Path, package: P
     generate(specs, package)
     before = content(package)
     change(specs / "Bar.json", '"[]int32"', '"[]int33"')
-    change(specs / "FooRequest.json", "Name of the topic.", "How the topic is called.")
+    change(specs / "FooRequest.json", "Name of the item.", "How the item is called.")
     result = planned(specs, package)
     assert [problem.rule for problem in result.problems] == ["type-syntax"]
     assert not result.contents
@@ -87,9 +87,9 @@ def test_an_error_in_one_spec_leaves_everything_as_it_is(specs: Path, package: P
 def test_edited_generated_code_is_put_right(specs: Path, package: Path) -> None:
     generate(specs, package)
     before = content(package)
-    change(package / "bar/v0.py", "group_id", "group_name")
+    change(package / "bar/v0.py", "self.key", "self.key_name")
     result = planned(specs, package)
-    assert any("group_name" in line for line in differences(result))
+    assert any("key_name" in line for line in differences(result))
     apply_changes(result)
     assert content(package) == before
 
@@ -230,8 +230,8 @@ def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> No
     change(specs / "Bar.json", '"validVersions": "0"', '"validVersions": "0-3"')
     change(
         specs / "Bar.json",
-        '"Partitions", "type": "[]int32", "versions": "0+"',
-        '"Partitions", "type": "[]int32", "versions": "2+"',
+        '"Numbers", "type": "[]int32", "versions": "0+"',
+        '"Numbers", "type": "[]int32", "versions": "2+"',
     )
     generate(specs, package)
     texts = {version: (package / f"bar/v{version}.py").read_text() for version in range(4)}
@@ -274,9 +274,7 @@ def test_a_wheel_generates_a_users_own_package(specs: Path, installed: Path) -> 
         [sys.executable, "-m", "kipgen", "generate", str(specs), "--package", "acme.wire", "-o", "src"], installed
     )
     assert "acme.wire: " in shown
-    program = (
-        "import sys; sys.path.insert(0, 'src'); from acme.wire.bar.v0 import Bar; print(Bar(group_id='g').encode())"
-    )
+    program = "import sys; sys.path.insert(0, 'src'); from acme.wire.bar.v0 import Bar; print(Bar(key='g').encode())"
     assert "g" in run([sys.executable, "-c", program], installed)
 
 
