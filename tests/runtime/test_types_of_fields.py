@@ -17,6 +17,8 @@ from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
 from kafka_messages.metadata_response import v11
 from kafka_messages.metadata_response.v12 import MetadataResponseTopic
 from kafka_records.record_batch.v2 import RecordBatch
+from tests.support.docs_samples import run as run_sample
+from tests.support.docs_samples import samples
 from tests.support.places import FORMS, LAYOUTS, ROOT
 from tests.support.spec_package import write_package
 
@@ -107,8 +109,23 @@ def test_type_checkers_accept_classes_with_fields_of_any_name_and_form(
     checker: Callable[[Path], Errors], tmp_path: Path
 ) -> None:
     for specs in (FORMS, LAYOUTS, ROOT / "tests/data/cases/struct-named-classvar"):
-        write_package(specs, tmp_path / f"{specs.name.replace('-', '_')}_package")
+        write_package(specs, tmp_path / f"{specs.name.replace('-', '_')}_package", newest=True)
     assert checker(tmp_path) == set()
+
+
+@pytest.mark.night
+@CHECKERS
+def test_type_checkers_accept_the_two_peers_of_the_docs(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
+    page = "docs/own-specs.md"
+    shown = samples(page, (ROOT / page).read_text("utf-8"))
+    for sample in shown:
+        if sample.language == "sh":
+            assert run_sample(sample, [], tmp_path) == ""
+    (peers,) = (sample.code for sample in shown if "serve([get])" in sample.code)
+    (tmp_path / "peers.py").write_text(f"# pyright: strict\n{peers}")
+    assert checker(tmp_path) == set()
+    (tmp_path / "peers.py").write_text(f"# pyright: strict\n{peers.replace('-> OldResponse', '-> OldRequest')}")
+    assert {file for file, _ in checker(tmp_path)} == {"peers.py"}
 
 
 class LanguageServer:
