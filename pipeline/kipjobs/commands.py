@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import click
 
@@ -54,7 +54,7 @@ class Here(NamedTuple):
                 "cores takes less: kipspark with --master or --remote runs the same job"
             )
         with EmbeddedSession(self.memory, self.progress) as session:
-            yield cast(Session, session)
+            yield session
 
     @contextmanager
     def waiting(self, session: Session) -> Iterator[None]:

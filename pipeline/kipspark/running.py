@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import click
 from pyspark.sql import SparkSession
 
+from kipjobs.engines import Session
 from kipspark.spark.progress import progress_line
 from kipspark.spark.session import FOR_FEW_ROWS, open_session
 
@@ -44,7 +45,7 @@ class OnSpark(NamedTuple):
             spark.stop()
 
     @contextmanager
-    def waiting(self, session: SparkSession) -> Iterator[None]:
+    def waiting(self, session: Session) -> Iterator[None]:
         """Show the progress of Spark as a line on the terminal."""
-        with progress_line(session):
+        with progress_line(cast(SparkSession, session)):
             yield

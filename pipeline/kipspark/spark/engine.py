@@ -9,9 +9,9 @@ where a table need not fit in memory.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -27,7 +27,10 @@ from pyspark.sql.types import (
     StructType,
     TimestampType,
 )
+from pyspark.sql.window import WindowSpec
 
+from kipjobs.engines import frames as interface
+from kipjobs.engines.functions import AddedFunctions, ArrowMap, NamedFunctions
 from kipspark.arrow import spark_type, struct_type
 from kipspark.spark.column_functions import ColumnOrName, compute_once
 from kipspark.spark.functions import passing_decoder, passing_record_decoder
@@ -38,13 +41,11 @@ from kipwire.tables.messages.records import Records
 from kipwire.tables.messages.selection import KAFKA, Selection
 from kipwire.tools.times import FIRST_MICROSECOND, LAST_MICROSECOND, NONE
 
-ArrowMap = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-
 
 class SparkFunctions:
-    """All functions of PySpark, and the ones that it lacks."""
+    """All functions of PySpark, and the ones that it lacks. Its frames are PySpark's `DataFrame`."""
 
-    Window = Window
+    Window = Window()  # an object, since of a class only what is declared as its own can fulfil a protocol
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sf, name)
@@ -88,22 +89,26 @@ class SparkFunctions:
         """Return two hashes of together 96 bits."""
         return sf.xxhash64(column), sf.hash(column)
 
-    def with_json(self, frame: DataFrame, columns: Sequence[str], name: str) -> DataFrame:
+    def broadcast(self, frame: Any) -> Any:
+        """Let each process that joins a small frame have all its rows."""
+        return sf.broadcast(frame)
+
+    def with_json(self, frame: Any, columns: Sequence[str], name: str) -> Any:
         """Add the one of these structs that is not null, as JSON."""
         return frame.withColumn(name, sf.coalesce(*[sf.to_json(one) for one in columns]))
 
-    def map_batches(self, frame: DataFrame, change: ArrowMap, schema: pa.Schema) -> DataFrame:
+    def map_batches(self, frame: Any, change: ArrowMap, schema: pa.Schema) -> Any:
         """Return the rows that a function makes of batches of rows."""
         return frame.mapInArrow(change, struct_type(schema))
 
-    def add_columns(self, frame: DataFrame, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> DataFrame:
+    def add_columns(self, frame: Any, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> Any:
         """Do as `map_batches`, for a function that adds columns."""
         added = [StructField(name, spark_type(type_)) for name, type_ in fields]
         return frame.mapInArrow(change, StructType([*frame.schema, *added]))
 
     def map_groups(
-        self, frame: DataFrame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
-    ) -> DataFrame:
+        self, frame: Any, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> Any:
         """Return the rows that a function makes of all rows of each group."""
         return frame.groupBy(*by).applyInArrow(change, struct_type(schema))
 
@@ -151,6 +156,17 @@ class SparkEngine:
 
 
 ENGINE = SparkEngine()
+
+if TYPE_CHECKING:
+
+    def _as_jobs_use_them(
+        session: SparkSession, frame: DataFrame, column: Column, window: WindowSpec, added: SparkFunctions
+    ) -> tuple[interface.Session, interface.DataFrame, interface.Column, interface.Window, _Added, _Named]:
+        """Let type checkers compare PySpark's classes and functions with what jobs call."""
+        return session, frame, column, window, added, sf
+
+    _Added = AddedFunctions[Column]
+    _Named = NamedFunctions[Column]
 
 LINE_ENDS = {"csv": "\r\n", "jsonl": "\n"}
 """The formats that are text."""

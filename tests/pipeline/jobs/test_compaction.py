@@ -1,4 +1,4 @@
-"""The share of dead records in compacted topics, on Spark, from logs made for it."""
+"""The share of dead records in compacted topics, from logs made for it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 from struct import pack
 
 import pytest
-from pyspark.sql import SparkSession
 
+from kipjobs.engines import Session
 from kipjobs.jobs.compaction.command import compaction_report
 from kipjobs.report.report import total_row
-from kipspark import JobError
 from kipwire.records import Record, write_batch
+from kipwire.tables.errors import JobError
 from tests.support.subjects.broker_logs import NOW, marker, table, write_log
 from tests.support.subjects.spark_tables import SEGMENTS
 
@@ -54,7 +54,7 @@ def write_compacted(logs: Path, checkpoint: str) -> None:
 
 
 def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_take(
-    spark: SparkSession, tmp_path: Path
+    session: Session, tmp_path: Path
 ) -> None:
     checkpoints = {
         "cleaned": "stock 0 4",
@@ -65,7 +65,7 @@ def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_t
     }
     for name, checkpoint in checkpoints.items():
         write_compacted(tmp_path / name, checkpoint)
-    report = compaction_report(spark, tmp_path, ["stock"])
+    report = compaction_report(session, tmp_path, ["stock"])
     keys = ("base_offset", "records", "bytes", "dead_records", "dead_bytes", "aborted_records", "tombstones")
     segments = table(report, "segments")
     assert {row["topic"] for row in segments} == {"stock"}
@@ -105,8 +105,8 @@ def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_t
     }
 
 
-def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(spark: SparkSession) -> None:
-    found = {row["topic"] for row in table(compaction_report(spark, SEGMENTS, []), "partitions")}
+def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(session: Session) -> None:
+    found = {row["topic"] for row in table(compaction_report(session, SEGMENTS, []), "partitions")}
     assert found == {"__consumer_offsets", "__transaction_state", "__share_group_state", "compacted"}
 
 
@@ -114,9 +114,7 @@ def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(spark: Sp
     ("wanted", "wrong"),
     [(["orders"], "--topics: no topic 'orders' in "), ([], "no topic is known to be compacted; name some with")],
 )
-def test_topics_that_are_not_there_are_named(
-    spark: SparkSession, tmp_path: Path, wanted: list[str], wrong: str
-) -> None:
+def test_topics_that_are_not_there_are_named(session: Session, tmp_path: Path, wanted: list[str], wrong: str) -> None:
     write_compacted(tmp_path, "")
     with pytest.raises(JobError, match=wrong):
-        compaction_report(spark, tmp_path, wanted)
+        compaction_report(session, tmp_path, wanted)

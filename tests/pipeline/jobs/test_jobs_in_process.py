@@ -13,14 +13,14 @@ import sys
 from functools import partial
 from pathlib import Path
 from time import sleep
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kipjobs.commands import MANY_BYTES, Here, here
-from kipjobs.engines import Session, engine_of
+from kipjobs.engines import engine_of
 from kipjobs.engines.embedded.columns import Column
 from kipjobs.engines.embedded.engine import ENGINE
 from kipjobs.engines.embedded.frames import Frame
@@ -362,6 +362,6 @@ def test_the_engine_of_a_frame_is_an_attribute_of_its_class() -> None:
 
     with EmbeddedSession() as session:
         mine: Any = Mine(session, "SELECT 1 AS engine", ["engine"], frozenset())
-        for thing in (mine, cast(Session, session)):
+        for thing in (mine, session):
             engine: Any = engine_of(thing)
             assert engine is ENGINE

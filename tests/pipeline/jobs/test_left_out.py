@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from kipjobs.engines import Session
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.metadata.report import metadata_report
 from kipjobs.jobs.offsets.report import offsets_report
@@ -98,7 +97,7 @@ def check(broker: Broker, jobs: Iterable[str], mode: Mode = FAILFAST) -> None:
     for job in jobs:
         report_of, topics = JOBS[job]
         with EmbeddedSession() as session:
-            report = report_of(cast(Session, session), broker.roots, mode=mode)
+            report = report_of(session, broker.roots, mode=mode)
             named = names(report)
             assert [row for row in named if row[0] in topics] == broker.expected(topics), job
             # Jobs read other internal topics, too, such as for the names of topics.
@@ -109,7 +108,7 @@ def check(broker: Broker, jobs: Iterable[str], mode: Mode = FAILFAST) -> None:
     broker.remove_odd()
     for job in kept:
         with EmbeddedSession() as session:
-            clean = JOBS[job][0](cast(Session, session), broker.roots)
+            clean = JOBS[job][0](session, broker.roots)
             assert names(clean) == []
             assert different(kept[job], rest(clean)) == {}, job
 
@@ -139,7 +138,7 @@ def test_odd_records_are_the_same_rows_on_both_engines(seed: int, spark: SparkSe
     broker = Broker(tmp_path, seed, 5, damaged=True)
     for report_of, _ in JOBS.values():
         with EmbeddedSession() as session:
-            here = found(report_of(cast(Session, session), broker.roots, mode=PERMISSIVE))
+            here = found(report_of(session, broker.roots, mode=PERMISSIVE))
         assert different(here, found(report_of(spark, broker.roots, mode=PERMISSIVE))) == {}
         spark.catalog.clearCache()
 
@@ -170,7 +169,7 @@ def test_a_damaged_record_ends_a_job_unless_it_is_left_out(tmp_path: Path) -> No
         odd = add_odd_records(tmp_path / "__share_group_state-0", random, damaged=True)
     offset = min(one.record.offset for one in odd if one.kind == "damaged")
     with EmbeddedSession() as session, pytest.raises(JobError) as caught:
-        share_report(cast(Session, session), str(tmp_path))
+        share_report(session, str(tmp_path))
     assert str(caught.value).startswith(f"__share_group_state-0 offset {offset}: Share")
     assert str(caught.value).endswith("; --permissive leaves it out and goes on")
 

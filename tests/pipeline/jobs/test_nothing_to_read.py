@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 import fsspec
 import pytest
@@ -25,7 +24,7 @@ in a partition whose records, 0 to 4, DeleteRecords has removed. Records of anot
 @pytest.fixture
 def session() -> Iterator[Session]:
     with EmbeddedSession() as one:
-        yield cast(Session, one)
+        yield one
 
 
 def table(report: Report, name: str) -> list[dict[str, object]]:

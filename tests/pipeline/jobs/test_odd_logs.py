@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -77,7 +76,7 @@ def check(
     reports = _PERMISSIVE if damaged else _REPORTS
     for job in jobs:
         with EmbeddedSession() as session:
-            report = reports[job](cast(Session, session), str(folder / "logs"))
+            report = reports[job](session, str(folder / "logs"))
             assert missing(job, report, logs) == [], f"{job}: seeds {seeds[0]} to {seeds[-1]}"
             for shown, written in outputs:
                 page = folder / f"{job}.html" if shown is ReportFormat.TEXT else None
@@ -110,7 +109,7 @@ def test_200_odd_logs_have_the_same_rows_on_both_engines(job: str, tmp_path: Pat
 def test_the_json_of_odd_logs_is_the_same_on_both_engines(job: str, tmp_path: Path, spark: SparkSession) -> None:
     write_odd_logs(tmp_path, range(_SEED, _SEED + 20))
     with EmbeddedSession() as session:
-        here = sorted(json_lines(_REPORTS[job](cast(Session, session), str(tmp_path)).tables))
+        here = sorted(json_lines(_REPORTS[job](session, str(tmp_path)).tables))
     assert here == sorted(json_lines(_REPORTS[job](spark, str(tmp_path)).tables))
     assert any('ms"' in line for line in here)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyspark
 import pytest
@@ -176,7 +176,7 @@ REPORTS: dict[str, Callable[[SparkSession], Report]] = {
 
 @pytest.mark.parametrize("job", REPORTS)
 def test_no_job_decodes_a_record_twice_on_its_way(job: str, spark: SparkSession) -> None:
-    counts = {table.name: decodings(table.frame) for table in REPORTS[job](spark).tables}
+    counts = {table.name: decodings(cast(DataFrame, table.frame)) for table in REPORTS[job](spark).tables}
     assert max(counts.values()) <= 1, counts
 
 

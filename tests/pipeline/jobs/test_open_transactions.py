@@ -1,4 +1,4 @@
-"""Open transactions of partitions and of coordinators on Spark, from logs that are made for it."""
+"""Open transactions of partitions and of coordinators, from logs that are made for it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from struct import pack
 from uuid import UUID
 
 import pytest
-from pyspark.sql import SparkSession
 
 from kafka_messages.partition_record.v0 import PartitionRecord
 from kafka_messages.producer_snapshot.v1 import ProducerEntry, ProducerSnapshot
 from kafka_messages.topic_record.v0 import TopicRecord
 from kafka_messages.transaction_log_key.v0 import TransactionLogKey
 from kafka_messages.transaction_log_value.v1 import PartitionsSchema, TransactionLogValue
+from kipjobs.engines import Session
 from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.report import Report, total_row
 from kipwire.codec.checksums import crc32c
@@ -141,11 +141,11 @@ def write_metadata(logs: Path, partitions: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Report:
     logs = tmp_path_factory.mktemp("logs")
     write_transactions(logs)
     write_metadata(logs, 2)
-    return transactions_report(spark, logs)
+    return transactions_report(session, logs)
 
 
 def test_open_transactions_are_those_without_a_later_marker(report: Report) -> None:
@@ -196,43 +196,41 @@ def test_transactional_ids_are_in_their_last_state(report: Report) -> None:
     }
 
 
-def test_replicas_and_their_lag_change_nothing(spark: SparkSession, report: Report, tmp_path: Path) -> None:
+def test_replicas_and_their_lag_change_nothing(session: Session, report: Report, tmp_path: Path) -> None:
     for replica in ("one", "two"):
         write_transactions(tmp_path / replica)
         write_metadata(tmp_path / replica, 2)
     # This replica has not got the ends of transactions yet.
     write_log(tmp_path / "two" / "orders-0", data(0, 1, 2), marker(2, 1, 7), data(3, 1, 2, sequence=2), data(9, 2))
-    both = transactions_report(spark, tmp_path)
+    both = transactions_report(session, tmp_path)
     for name in ("open", "partitions", "producers", "transactions"):
         assert sorted(table(both, name), key=repr) == sorted(table(report, name), key=repr)
 
 
-def test_who_may_be_known_by_a_missing_coordinator_is_not_said_to_hang(spark: SparkSession, tmp_path: Path) -> None:
+def test_who_may_be_known_by_a_missing_coordinator_is_not_said_to_hang(session: Session, tmp_path: Path) -> None:
     hanging = {1: False, 3: True, 4: None, 6: None}
     write_transactions(tmp_path)
-    unsaid = transactions_report(spark, tmp_path)
+    unsaid = transactions_report(session, tmp_path)
     assert {row["producer_id"]: row["is_hanging"] for row in table(unsaid, "open")} == hanging
     assert (
         "No metadata log says whether __transaction_state has more partitions than those here (0, 1)" in unsaid.notes[1]
     )
     write_metadata(tmp_path, 3)
-    fewer = transactions_report(spark, tmp_path)
+    fewer = transactions_report(session, tmp_path)
     assert {row["producer_id"]: row["is_hanging"] for row in table(fewer, "open")} == hanging
     assert "Only 2 of 3 partitions of __transaction_state (0, 1) could be read" in fewer.notes[1]
     (tmp_path / "__transaction_state-0" / f"{0:020}.log").unlink()
     write_metadata(tmp_path, 2)
-    without_first = transactions_report(spark, tmp_path)
+    without_first = transactions_report(session, tmp_path)
     assert {row["producer_id"]: row["is_hanging"] for row in table(without_first, "open")} == hanging
     assert "Only 1 of 2 partitions of __transaction_state (1) could be read" in without_first.notes[1]
 
 
-def test_where_coordinators_know_all_producers_their_number_is_not_looked_for(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_where_coordinators_know_all_producers_their_number_is_not_looked_for(session: Session, tmp_path: Path) -> None:
     write_transactions(tmp_path)
     (tmp_path / "orders-2" / f"{50:020}.log").unlink()
     unreadable = Record(offset=0, timestamp=NOW, value=b"not a metadata record")
     write_log(tmp_path / "__cluster_metadata-0", write_batch([unreadable]))
-    report = transactions_report(spark, tmp_path)
+    report = transactions_report(session, tmp_path)
     assert {row["producer_id"]: row["is_hanging"] for row in table(report, "open")} == {1: False, 3: True}
     assert len(report.notes) == 1

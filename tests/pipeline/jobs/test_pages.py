@@ -211,7 +211,7 @@ def test_a_page_that_fails_costs_no_table(
 
     rows = SimpleNamespace(toArrow=lambda: pa.Table.from_pylist([row("a")]))
     of_report = table("a", Frame("kept"))
-    report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
+    report = Report("r", (of_report,), (Chart("Lag", rows, draw),))
     monkeypatch.setattr(running, "first_rows", lambda one, most: FirstRows(one, (), (), True))
     with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
         running.deliver(report, Outputs(tmp_path / "out", html=tmp_path / "page.html"))

@@ -36,7 +36,7 @@ TIME = pa.timestamp("us", tz="UTC")
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     with EmbeddedSession() as one:
-        yield cast(Session, one)
+        yield one
 
 
 Frame = Callable[[dict[str, pa.DataType], list[tuple[Any, ...]]], DataFrame]
@@ -50,7 +50,7 @@ def frame(session: Session) -> Frame:
         schema = pa.schema(list(columns.items()))
         records = [dict(zip(columns, row, strict=True)) for row in rows]
         batch = pa.RecordBatch.from_pylist(records, schema)
-        return cast(DataFrame, cast(EmbeddedSession, session).frame_of(schema, lambda: iter([batch])))
+        return cast(EmbeddedSession, session).frame_of(schema, lambda: iter([batch]))
 
     return make
 

@@ -9,10 +9,10 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipjobs.jobs.offsets.report import offsets_report
@@ -159,7 +159,9 @@ def test_every_format_has_the_same_rows(spark: SparkSession, tmp_path: Path) -> 
     names = {table.name for table in report.tables}
     assert {path.stem for one in TableFormat for path in (tmp_path / one).iterdir()} == names
     for table in report.tables:
-        stored = spark.read.parquet(str(tmp_path / "parquet" / table.name)).orderBy(*table.order)
+        stored = spark.read.parquet(str(tmp_path / "parquet" / table.name)).orderBy(
+            *cast(tuple[Column, ...], table.order)
+        )
         plain = rows(stored)
         with (tmp_path / "csv" / f"{table.name}.csv").open(newline="") as file:
             head, *others = csv.reader(file, strict=True)
@@ -182,7 +184,7 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
         return frame
 
     late = SimpleNamespace(orderBy=meanwhile, schema=frame.schema, sparkSession=spark)
-    first, second = Table("a", "", frame, ("id",)), Table("b", "", late, ("id",))  # type: ignore[arg-type]
+    first, second = Table("a", "", frame, ("id",)), Table("b", "", late, ("id",))
     with pytest.raises(JobError, match=r"out/b.csv: another run has written it meanwhile, and nothing is overwritten"):
         write_tables(tmp_path / "out", [first, second], TableFormat.CSV)
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"b.csv": b"id\r\n0\r\n1\r\n"}
@@ -199,7 +201,7 @@ def test_a_folder_may_have_any_name(name: str, spark: SparkSession, tmp_path: Pa
 def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tmp_path: Path) -> None:
     reader = SimpleNamespace(text=lambda _: SimpleNamespace(collect=list))
     elsewhere = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
-    table = Table("t", "", elsewhere, ())  # type: ignore[arg-type]
+    table = Table("t", "", elsewhere, ())
     with pytest.raises(
         JobError,
         match=r"out: Spark runs elsewhere without access to this folder.*; leave out --out-format csv, or choose",

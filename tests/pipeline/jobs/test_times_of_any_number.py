@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
 from unicodedata import category
 
 import pyarrow as pa
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kipjobs.engines import Session
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.shared.options import Outputs
@@ -120,7 +118,7 @@ def test_names_from_logs_steer_no_terminal(
     group = "\x9b31m\x85\x7f\u202e\u2028 größe"
     commits = [Commit(group, 0, 1, 2)]
     with EmbeddedSession() as session:
-        report = offsets_report(cast(Session, session), str(write_logs(tmp_path, "t", {0: [Batch(0, [1])]}, commits)))
+        report = offsets_report(session, str(write_logs(tmp_path, "t", {0: [Batch(0, [1])]}, commits)))
         capsys.readouterr()
         deliver(report, Outputs(shown=ReportFormat.JSON))
         said = capsys.readouterr().out

@@ -273,7 +273,7 @@ def test_the_state_of_a_cluster_from_a_snapshot_has_the_same_rows(spark: SparkSe
 
 def test_compaction_of_named_topics_has_the_same_rows(spark: SparkSession) -> None:
     with EmbeddedSession() as session:
-        here = found(compaction_report(session, SEGMENTS, ["compacted", "orders"]))  # type: ignore[arg-type]
+        here = found(compaction_report(session, SEGMENTS, ["compacted", "orders"]))
     assert different(here, found(compaction_report(spark, SEGMENTS, ["compacted", "orders"]))) == {}
 
 

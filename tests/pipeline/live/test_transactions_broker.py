@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
@@ -33,6 +33,7 @@ from tests.support.live.broker_traffic import A_MIB
 from tests.support.live.real_broker import ADDRESS, LOGS
 from tests.support.places import ROOT
 from tests.support.subjects.both_engines import Both
+from tests.support.subjects.spark_tables import rows
 
 pytestmark = [
     pytest.mark.broker,
@@ -65,10 +66,6 @@ def transactions_tool(*command: str) -> list[dict[str, str]]:
 def dumped(*files: Path, option: str = "--skip-record-metadata") -> str:
     """Return the output of Kafka's own dump-log for files."""
     return tool("org.apache.kafka.tools.DumpLogSegments", "--files", ",".join(map(str, files)), option)
-
-
-def rows(frame: DataFrame) -> list[dict[str, Any]]:
-    return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:

@@ -37,6 +37,16 @@ JOBS: dict[str, Callable[[Session, Roots], Report]] = {
 }
 """The report of each job that both command lines have."""
 
+
+def frame_of(session: Session, types: dict[str, pa.DataType], given: list[tuple[Any, ...]]) -> DataFrame:
+    """Return rows as a frame of a session."""
+    rows = [dict(zip(types, row, strict=True)) for row in given]
+    table = pa.Table.from_pylist(rows, pa.schema(list(types.items())))
+    if isinstance(session, EmbeddedSession):
+        return session.frame_of(table.schema, lambda: iter(table.to_batches()))
+    return cast(SparkSession, session).createDataFrame(table)
+
+
 Found = dict[str, tuple[list[tuple[str, str]], list[str]]]
 """Columns with their types, and sorted rows, by the name of the table."""
 
@@ -88,7 +98,7 @@ def _outcome(compute: Callable[[], Found]) -> Found | str:
 
 def _here(job: str, path: Roots) -> Found:
     with EmbeddedSession() as session:
-        return found(JOBS[job](cast(Session, session), path))
+        return found(JOBS[job](session, path))
 
 
 def _on_spark(job: str, spark: SparkSession, path: Roots) -> Found:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame
-
+from kipjobs.engines import DataFrame
+from kipjobs.report.report import Report
 from tests.support.places import DATA, ROOT
 
 SEGMENTS = DATA / "segments"
@@ -14,3 +14,8 @@ CAPTURE = ROOT / "examples" / "capture"
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:
     return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
+
+
+def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all tables of a report."""
+    return {table.name: rows(table.frame) for table in report.tables}

@@ -15,6 +15,7 @@ from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response import v4, v9
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition
 from kafka_records.record_batch.v2 import RecordBatch
+from kipjobs.engines import Column, DataFrame, functions_of
 from kipwire import aio
 from kipwire.connection import ClientConnection, Request, Response
 from kipwire.projection import VersionedProjection
@@ -188,3 +189,16 @@ async def open_wrongly() -> None:
     aio.serve(pass_nothing, inflight=7)  # type: ignore[call-arg]
     on(Connected)(hear_later)  # type: ignore[arg-type]
     print(broker)
+
+
+def change_frames(frame: DataFrame, column: Column) -> None:
+    sf = functions_of(frame)
+    frame.fillna(0)  # type: ignore[attr-defined]
+    frame.agg(sf.max("offset")).summary()  # type: ignore[attr-defined]
+    frame.groupBy("topic").count()  # type: ignore[attr-defined]
+    frame.where(column.startswith("__"))  # type: ignore[attr-defined]
+    frame.select(sf.sha2("key", 256))  # type: ignore[attr-defined]
+    frame.select(sf.max(5))  # type: ignore[arg-type]
+    frame.select(column + b"bytes")  # type: ignore[operator]
+    frame.unionByName(frame, "topic")  # type: ignore[arg-type]
+    frame.write.parquet("folder")  # type: ignore[attr-defined]

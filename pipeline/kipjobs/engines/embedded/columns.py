@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from kipjobs.engines.embedded.types import sql_type
+from kipjobs.engines.frames import Column as GivenColumn
 
 
 def quote(name: str) -> str:
@@ -50,9 +51,17 @@ class Column:
 
     __hash__ = None  # type: ignore[assignment]  # == makes an expression, as in PySpark
 
-    def __init__(self, sql: str, name: str = "") -> None:
+    def __init__(self, sql: str, name: str = "", branches: str = "") -> None:
+        """Take an expression.
+
+        Args:
+            sql: the expression.
+            name: of its values in a result; by default the expression.
+            branches: if it is a CASE that `when` may continue, its conditions and values.
+        """
         self.sql = sql
         self.name = name or sql
+        self._branches = branches
 
     def __getitem__(self, field: str) -> Column:
         return Column(f"struct_extract({self.sql}, {text(field)})", field)
@@ -144,21 +153,21 @@ class Column:
         """Apply this function to the rows of a window around each row."""
         return Column(f"{self.sql} OVER ({window.sql})", self.name)
 
-
-class Case(Column):
-    """The value of the first condition that holds, or null."""
-
-    def __init__(self, branches: str) -> None:
-        super().__init__(f"CASE{branches} END")
-        self._branches = branches
-
-    def when(self, condition: Column, value: object) -> Case:
-        """Return this case with one more condition."""
-        return Case(f"{self._branches} WHEN {condition.sql} THEN {sql_of(value)}")
+    def when(self, condition: Column, value: object) -> Column:
+        """Return this column of `case` with one more condition."""
+        assert self._branches, "when() follows when()"
+        return case(condition, value, self._branches)
 
     def otherwise(self, value: object) -> Column:
-        """Return this case with a value for all other rows."""
+        """Return this column of `case` with a value for all other rows."""
+        assert self._branches, "otherwise() follows when()"
         return Column(f"CASE{self._branches} ELSE {sql_of(value)} END")
+
+
+def case(condition: GivenColumn | str, value: object, before: str = "") -> Column:
+    """Return the value of the first condition that holds, or null; other conditions may come before this one."""
+    branches = f"{before} WHEN {column_of(condition).sql} THEN {sql_of(value)}"
+    return Column(f"CASE{branches} END", branches=branches)
 
 
 def sql_of(value: object) -> str:
@@ -172,12 +181,16 @@ def column(name: str) -> Column:
     return Column(".".join(map(quote, parts)), parts[-1])
 
 
-def column_of(given: Column | str) -> Column:
+def column_of(given: GivenColumn | str) -> Column:
     """Return a column, which may be given by its name."""
-    return column(given) if isinstance(given, str) else given
+    if isinstance(given, str):
+        return column(given)
+    if not isinstance(given, Column):
+        raise TypeError(f"{given!r} is not a column of this engine")
+    return given
 
 
-def order_of(given: Column | str) -> str:
+def order_of(given: GivenColumn | str) -> str:
     """Return the SQL of a column in a sort order: as in Spark, null comes first, unless the order is descending."""
     sql = column_of(given).sql
     return sql if sql.endswith((" NULLS LAST", " NULLS FIRST")) else f"{sql} ASC NULLS FIRST"
@@ -189,11 +202,11 @@ class Window:
     def __init__(self, sql: str = "") -> None:
         self.sql = sql
 
-    def partitionBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
+    def partitionBy(self, *columns: GivenColumn | str) -> Window:  # noqa: N802  PySpark's own name
         """Limit the window to rows with equal values in these columns."""
         return Window(f"PARTITION BY {', '.join(column_of(one).sql for one in columns)}")
 
-    def orderBy(self, *columns: Column | str) -> Window:  # noqa: N802  PySpark's own name
+    def orderBy(self, *columns: GivenColumn | str) -> Window:  # noqa: N802  PySpark's own name
         """Return this window with its rows in an order."""
         return Window(f"{self.sql} ORDER BY {', '.join(map(order_of, columns))}")
 
@@ -212,7 +225,7 @@ def _frame_bound(rows: int) -> str:
     return "UNBOUNDED PRECEDING" if rows <= UNBOUNDED_PRECEDING else f"{-rows} PRECEDING"
 
 
-def join_columns(columns: Iterable[Column | str], separator: str) -> str:
+def join_columns(columns: Iterable[GivenColumn | str], separator: str) -> str:
     """Columns as SQL, with something between them."""
     return separator.join(column_of(one).sql for one in columns)
 

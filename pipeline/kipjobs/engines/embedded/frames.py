@@ -1,24 +1,22 @@
 """Data frames of the embedded engine: nested SQL queries, with the method names of PySpark.
 
 A frame is the text of a query, the names of its columns, and what the query needs: rows that a Python function gives
-(`Rows`), and results that are kept (`Kept`). Queries run in `session`.
+(`Rows`), and results that are kept (`Kept`). It has no rows: it asks `Queries`, which is a session, to run the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from kipjobs.engines.embedded.columns import Column, column, column_of, order_of, quote, with_name
 from kipjobs.engines.embedded.types import words_of
-from kipjobs.engines.functions import ArrowMap
+from kipjobs.engines.frames import DataFrame
+from kipjobs.engines.functions import ArrowMap, Engine
 from kipwire.tables.arrow import python_rows
-
-if TYPE_CHECKING:
-    from kipjobs.engines.embedded.session import EmbeddedSession
 
 _numbers = count()
 
@@ -57,19 +55,51 @@ class Kept:
 Need = Rows | Kept
 
 
+class Queries(Protocol):
+    """The place where queries run, as frames need it."""
+
+    engine: Engine
+
+    def table(self, frame: Frame) -> pa.Table:
+        """Compute all rows of a frame."""
+        ...
+
+    def batches(self, frame: Frame) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a frame as they are computed."""
+        ...
+
+    def run(self, statement: str, frame: Frame) -> None:
+        """Run a statement on a frame, whose query is part of its text."""
+        ...
+
+    def frame_of(
+        self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]], needs: frozenset[Need] = frozenset()
+    ) -> Frame:
+        """Return the rows that a function yields as a frame.
+
+        Args:
+            schema: of the rows.
+            batches: yields them; called each time that a query reads them.
+            needs: of the frame that the function reads, if it reads one.
+        """
+        ...
+
+
 class Frame:
     """A query."""
 
-    engine = "kipjobs.engines.embedded.engine"
-    """The module of the engine, which imports this one."""
-
-    def __init__(self, session: EmbeddedSession, sql: str, names: Sequence[str], needs: frozenset[Need]) -> None:
-        self.session = session
+    def __init__(self, queries: Queries, sql: str, names: Sequence[str], needs: frozenset[Need]) -> None:
+        self.queries = queries
         self.sql = sql
         self.columns = list(names)
         self.needs = needs
 
-    # Methods of PySpark's DataFrame, with the same names and behaviour.
+    @property
+    def engine(self) -> Engine:
+        """The engine of this frame."""
+        return self.queries.engine
+
+    # PySpark's API as far as jobs use it: `kipjobs.engines.frames`.
 
     def select(self, *columns: Column | str) -> Frame:
         return self._over(f"SELECT {_list(chosen := list(map(column_of, columns)))} FROM ({self.sql})", _names(chosen))
@@ -138,10 +168,10 @@ class Frame:
 
     def persist(self) -> Frame:
         kept = Kept(self)
-        return Frame(self.session, f"SELECT * FROM {kept.name}", self.columns, self.needs | {kept})
+        return Frame(self.queries, f"SELECT * FROM {kept.name}", self.columns, self.needs | {kept})
 
     def toArrow(self) -> pa.Table:  # noqa: N802
-        return self.session.table(self)
+        return self.queries.table(self)
 
     def collect(self) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in python_rows(self.toArrow())]
@@ -154,8 +184,8 @@ class Frame:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow types of the columns."""
-        return self.session.schema_of(self)
+        """The Arrow types of the columns, without computing a row."""
+        return self.queries.table(self.limit(0)).schema
 
     @property
     def dtypes(self) -> list[tuple[str, str]]:
@@ -167,7 +197,7 @@ class Frame:
         self, change: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: pa.Schema
     ) -> Frame:
         """Return the rows that a function makes of the batches of rows, as they come."""
-        return self.session.frame_of(schema, lambda: change(self.session.batches(self)), self.needs)
+        return self.queries.frame_of(schema, lambda: change(self.queries.batches(self)), self.needs)
 
     def add_columns(self, change: ArrowMap, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
         """Do as `map_batches`, for a function that adds columns."""
@@ -178,13 +208,19 @@ class Frame:
         in_order = self.orderBy(*by)
 
         def change_batches() -> Iterator[pa.RecordBatch]:
-            for group in _groups(self.session.batches(in_order), list(by)):
+            for group in _groups(self.queries.batches(in_order), list(by)):
                 yield from change(group).cast(schema).to_batches()
 
-        return self.session.frame_of(schema, change_batches, self.needs)
+        return self.queries.frame_of(schema, change_batches, self.needs)
 
     def _over(self, sql: str, names: Sequence[str], *others: Frame) -> Frame:
-        return Frame(self.session, sql, names, self.needs.union(*[other.needs for other in others]))
+        return Frame(self.queries, sql, names, self.needs.union(*[other.needs for other in others]))
+
+
+def own(frame: DataFrame) -> Frame:
+    """Return a frame that a job gives, which is one of this engine."""
+    assert isinstance(frame, Frame), frame
+    return frame
 
 
 class Groups:
@@ -200,7 +236,7 @@ class Groups:
         chosen = [*self._by, *columns]
         frame = self._frame
         return Frame(
-            frame.session,
+            frame.queries,
             f"SELECT {_list(chosen)} FROM ({frame.sql}) GROUP BY {numbers}",
             _names(chosen),
             frame.needs,

@@ -18,9 +18,9 @@ from kipjobs.engines.embedded import decoders
 from kipjobs.engines.embedded.columns import (
     CURRENT_ROW,
     UNBOUNDED_PRECEDING,
-    Case,
     Column,
     Window,
+    case,
     column,
     column_of,
     join_columns,
@@ -28,12 +28,13 @@ from kipjobs.engines.embedded.columns import (
     quote,
     sql_of,
 )
-from kipjobs.engines.embedded.frames import Frame
+from kipjobs.engines.embedded.frames import own
+from kipjobs.engines.frames import Column as GivenColumn
 from kipwire.tables.arrow import HIGHEST_MILLISECOND
 from kipwire.tables.json_text import json_texts
 from kipwire.tools.times import NONE
 
-ColumnOrName = Column | str
+ColumnOrName = GivenColumn | str
 
 _depth: ContextVar[int] = ContextVar("depth", default=0)
 """Number of lambdas around the one being written. It is part of the parameter's name, so that nested ones differ."""
@@ -74,7 +75,7 @@ class EmbeddedFunctions:
     def base64(self, column: ColumnOrName) -> Column:
         return _call("to_base64", column)
 
-    def broadcast(self, frame: Frame) -> Frame:
+    def broadcast(self, frame: Any) -> Any:
         return frame
 
     def coalesce(self, *columns: ColumnOrName) -> Column:
@@ -165,7 +166,7 @@ class EmbeddedFunctions:
     def sum(self, column: ColumnOrName) -> Column:
         return Column(f"CAST(sum({column_of(column).sql}) AS BIGINT)")
 
-    def transform(self, column: ColumnOrName, change: Callable[[Column], Column]) -> Column:
+    def transform(self, column: ColumnOrName, change: Callable[[GivenColumn], GivenColumn]) -> Column:
         depth = _depth.get()
         name = f"one_{depth}"
         token = _depth.set(depth + 1)
@@ -173,7 +174,7 @@ class EmbeddedFunctions:
             changed = change(Column(name, "one"))
         finally:
             _depth.reset(token)
-        return Column(f"list_transform({column_of(column).sql}, lambda {name}: {changed.sql})")
+        return Column(f"list_transform({column_of(column).sql}, lambda {name}: {column_of(changed).sql})")
 
     def translate(self, column: ColumnOrName, matching: str, replace: str) -> Column:
         return Column(f"translate({column_of(column).sql}, {literal(matching)}, {literal(replace)})")
@@ -184,8 +185,8 @@ class EmbeddedFunctions:
     def unix_micros(self, column: ColumnOrName) -> Column:
         return _call("epoch_us", column)
 
-    def when(self, condition: Column, value: object) -> Case:
-        return Case("").when(condition, value)
+    def when(self, condition: GivenColumn, value: object) -> Column:
+        return case(condition, value)
 
     def from_coordinator(
         self, key: ColumnOrName, value: ColumnOrName, *, coordinator: str = "group", types: Iterable[str] = ()
@@ -215,7 +216,7 @@ class EmbeddedFunctions:
     def hashes(self, column: ColumnOrName) -> tuple[Column, Column]:
         return _call("md5_number_lower", column), _call("md5_number_upper", column)
 
-    def with_json(self, frame: Frame, columns: Sequence[str], name: str) -> Frame:
+    def with_json(self, frame: Any, columns: Sequence[str], name: str) -> Any:
         def with_texts(batches: Iterable[pa.RecordBatch]) -> Any:
             for batch in batches:
                 added = json_texts([batch.column(one) for one in columns])
@@ -223,15 +224,15 @@ class EmbeddedFunctions:
                     [*batch.columns, added], schema=pa.schema([*batch.schema, (name, pa.string())])
                 )
 
-        return frame.add_columns(with_texts, [(name, pa.string())])
+        return own(frame).add_columns(with_texts, [(name, pa.string())])
 
-    def map_batches(self, frame: Frame, change: Any, schema: pa.Schema) -> Frame:
-        return frame.map_batches(change, schema)
+    def map_batches(self, frame: Any, change: Any, schema: pa.Schema) -> Any:
+        return own(frame).map_batches(change, schema)
 
-    def add_columns(self, frame: Frame, change: Any, fields: Sequence[tuple[str, pa.DataType]]) -> Frame:
-        return frame.add_columns(change, fields)
+    def add_columns(self, frame: Any, change: Any, fields: Sequence[tuple[str, pa.DataType]]) -> Any:
+        return own(frame).add_columns(change, fields)
 
     def map_groups(
-        self, frame: Frame, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
-    ) -> Frame:
-        return frame.map_groups(by, change, schema)
+        self, frame: Any, by: Sequence[str], change: Callable[[pa.Table], pa.Table], schema: pa.Schema
+    ) -> Any:
+        return own(frame).map_groups(by, change, schema)

@@ -22,8 +22,10 @@ import duckdb
 import pyarrow as pa
 
 from kipjobs.engines.embedded.decoders import KNOWN, Decoder
+from kipjobs.engines.embedded.engine import ENGINE
 from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
 from kipjobs.engines.embedded.progress import Progress
+from kipjobs.engines.functions import Engine
 from kipwire.tables.errors import JobError
 from kipwire.tables.sources.formats import FORMATS
 
@@ -49,7 +51,7 @@ class EngineError(JobError):
 class EmbeddedSession:
     """Makes frames of the embedded engine, and computes them."""
 
-    engine = Frame.engine
+    engine: Engine = ENGINE
 
     def __init__(self, memory: int = MEMORY, progress: Progress | None = None) -> None:
         """Open a session, which `stop` or the end of a `with` block closes.
@@ -112,13 +114,7 @@ class EmbeddedSession:
     def frame_of(
         self, schema: pa.Schema, batches: Callable[[], Iterator[pa.RecordBatch]], needs: frozenset[Need] = frozenset()
     ) -> Frame:
-        """Return the rows that a function yields as a frame.
-
-        Args:
-            schema: of the rows.
-            batches: yields them; called each time that a query reads them.
-            needs: of the frame that the function reads, if it reads one.
-        """
+        """Return the rows that a function yields as a frame; `frames.Queries` has the arguments."""
         rows = Rows(schema, lambda: self._keep_error(batches()))
         return Frame(self, f"SELECT * FROM {rows.name}", schema.names, needs | {rows})
 
@@ -136,10 +132,6 @@ class EmbeddedSession:
         """Run a statement on a frame, whose query is part of its text."""
         with self._running(statement, frame.needs) as cursor:
             cursor.execute(statement)
-
-    def schema_of(self, frame: Frame) -> pa.Schema:
-        """Return the types of the columns of a frame, without computing a row."""
-        return self.table(frame.limit(0)).schema
 
     def load(self, name: str, options: Mapping[str, str]) -> Frame:
         """Return the rows of files of a format."""

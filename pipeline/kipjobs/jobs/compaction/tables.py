@@ -6,7 +6,7 @@ by two hashes of together 96 bits or more and are not kept, so memory does not d
 
 from __future__ import annotations
 
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs import metadata
 from kipjobs.jobs.shared.reading import folder
 from kipjobs.jobs.shared.totals import rows, total
@@ -22,7 +22,7 @@ _CLEANER = "cleaner-offset-checkpoint"
 _COMPACT = "compact"
 
 
-def compacted_topics(counting: DataFrame) -> DataFrame:
+def compacted_topics(counting: Frame) -> Frame:
     """Return the existing topics whose own configuration has them compacted: topic.
 
     Args:
@@ -35,7 +35,7 @@ def compacted_topics(counting: DataFrame) -> DataFrame:
     return policy.where(sf.col("value").contains(_COMPACT)).select(sf.col("resource").alias("topic")).distinct()
 
 
-def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
+def segments(records: Frame, files: Frame, aborted: Frame, held: Frame) -> Frame:
     """Return the segments of each replica, with the numbers of records and bytes that are dead.
 
     A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. Records from the
@@ -81,7 +81,7 @@ def segments(records: DataFrame, files: DataFrame, aborted: DataFrame, held: Dat
     )
 
 
-def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -> DataFrame:
+def _evaluate_records(records: Frame, aborted: Frame, held: Frame) -> Frame:
     """Return the hashes of keys, the bytes, and the state of records: tombstone, aborted, undecided, or with a key."""
     sf = functions_of(records)
     one, other = sf.hashes("key")
@@ -119,7 +119,7 @@ def _evaluate_records(records: DataFrame, aborted: DataFrame, held: DataFrame) -
     )
 
 
-def _keys_of_segments(judged: DataFrame) -> DataFrame:
+def _keys_of_segments(judged: Frame) -> Frame:
     """Return one row for each key of a segment, with its last record that is neither aborted nor undecided."""
     sf = functions_of(judged)
     last = sf.when(sf.col("counts") & ~sf.col("is_undecided"), sf.col("offset"))
@@ -136,7 +136,7 @@ def _keys_of_segments(judged: DataFrame) -> DataFrame:
     )
 
 
-def partitions(judged_segments: DataFrame, checkpoints: DataFrame, held: DataFrame) -> DataFrame:
+def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame) -> Frame:
     """Return the replicas of compacted partitions, with the numbers of records and bytes that are dead.
 
     Columns: topic, partition, folder, segments, size, records, bytes, dead_records, dead_bytes, dead_percent (of the
@@ -188,12 +188,12 @@ CLEANABLE = 0.5
 """The dirty ratio at which the log cleaner begins by default (`min.cleanable.dirty.ratio`)."""
 
 
-def uncleaned(replicas: DataFrame) -> DataFrame:
+def uncleaned(replicas: Frame) -> Frame:
     """Return the rows of `partitions` that are so dirty that the log cleaner should clean them."""
     return replicas.where(functions_of(replicas).col("dirty_ratio") > CLEANABLE)
 
 
-def totals(replicas: DataFrame) -> DataFrame:
+def totals(replicas: Frame) -> Frame:
     """Return one row: numbers of replicas, replicas to clean, bytes on the disk, records, dead records and dead bytes.
 
     Args:
@@ -210,7 +210,7 @@ def totals(replicas: DataFrame) -> DataFrame:
     )
 
 
-def _with_cleaning(located: DataFrame) -> DataFrame:
+def _with_cleaning(located: Frame) -> Frame:
     """Add to segments the bytes that the log cleaner counts as clean, and as cleanable.
 
     It counts whole segments; one in which it has stopped is both.

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import reduce
 
 from kafka_messages.enums import ConfigResourceType
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows
 from kipwire.tables.messages.records import Records, records_type, types_of
 
@@ -36,13 +36,13 @@ _RESOURCES = {int(one): one.name.lower().replace("_", " ") for one in ConfigReso
 _CHANGE_NOTHING = ("NoOpRecord", *MARKERS)
 
 
-def until(rows: DataFrame, time: datetime | None) -> DataFrame:
+def until(rows: Frame, time: datetime | None) -> Frame:
     """Keep the rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all if it is None."""
     sf = functions_of(rows)
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 
-def records(log: DataFrame, types: Sequence[str] = ()) -> DataFrame:
+def records(log: Frame, types: Sequence[str] = ()) -> Frame:
     """Return the decoded committed records: offset, time, type, and a column for each type, such as `topic_record`.
 
     Records of aborted transactions are left out.
@@ -72,7 +72,7 @@ def _columns(sf: Functions, types: Sequence[str]) -> list[Column]:
     return [sf.col("_")[name].alias(name) for name in records_type(Records("metadata", tuple(types))).names]
 
 
-def _aborted_ranges(values: DataFrame) -> DataFrame:
+def _aborted_ranges(values: Frame) -> Frame:
     """Find the offsets of aborted transactions: first_aborted, and end_of_aborted, the offset after the last one.
 
     A transaction may begin before the log does; one without an end does not count yet.
@@ -101,7 +101,7 @@ def _aborted_ranges(values: DataFrame) -> DataFrame:
     )
 
 
-def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str] = ()) -> DataFrame:
+def with_snapshot(counting: Frame, snapshot: Frame, types: Sequence[str] = ()) -> Frame:
     """Return the records of a snapshot, and the records of the log after it, with the columns of `records`.
 
     All records of the snapshot get the offset before its end. Their time is null, since a snapshot does not store it.
@@ -123,7 +123,7 @@ def with_snapshot(counting: DataFrame, snapshot: DataFrame, types: Sequence[str]
     return earlier.unionByName(later)
 
 
-def changes(counting: DataFrame) -> DataFrame:
+def changes(counting: Frame) -> Frame:
     """Return every record that changes anything, as text: offset, time, type, version, and `record` as JSON.
 
     The JSON has neither nulls nor an `unknown_tagged_fields` without any.
@@ -145,7 +145,7 @@ _NO_TAGGED_FIELDS = r',"unknown_tagged_fields":\{\}'
 """A pattern of an empty map in JSON. It cannot match in a JSON string, in which quotes are escaped."""
 
 
-def totals(topics: DataFrame, partitions: DataFrame, brokers: DataFrame) -> DataFrame:
+def totals(topics: Frame, partitions: Frame, brokers: Frame) -> Frame:
     """Return one row: topics and partitions that exist, those without a leader or with too few replicas, and brokers.
 
     Args:
@@ -178,7 +178,7 @@ def lacks_replicas(sf: Functions) -> Column:
 _NO_LEADER = -1
 
 
-def topics(counting: DataFrame) -> DataFrame:
+def topics(counting: Frame) -> Frame:
     """Return all topics that ever existed: topic, topic_id, created, removed (null while it exists), partitions.
 
     `created` is null if that was before the log begins; topics that were removed before are missing.
@@ -205,7 +205,7 @@ def topics(counting: DataFrame) -> DataFrame:
     )
 
 
-def partition_history(counting: DataFrame) -> DataFrame:
+def partition_history(counting: Frame) -> Frame:
     """Return all states of partitions: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
 
     `time` is null for a state from a snapshot.
@@ -253,7 +253,7 @@ def partition_history(counting: DataFrame) -> DataFrame:
     )
 
 
-def partitions(history: DataFrame) -> DataFrame:
+def partitions(history: Frame) -> Frame:
     """Return the state of the partitions of existing topics: the last row of each, and its number of changes.
 
     Args:
@@ -271,7 +271,7 @@ def partitions(history: DataFrame) -> DataFrame:
     )
 
 
-def configs(counting: DataFrame) -> DataFrame:
+def configs(counting: Frame) -> Frame:
     """Return the configuration that is set: resource_type, resource, name, value, time (null: before the log begins).
 
     Args:
@@ -315,7 +315,7 @@ def configs(counting: DataFrame) -> DataFrame:
     )
 
 
-def brokers(counting: DataFrame) -> DataFrame:
+def brokers(counting: Frame) -> Frame:
     """Return the registered brokers: broker_id, rack, endpoints, registered (null: before the log begins), is_fenced.
 
     Args:
@@ -369,12 +369,12 @@ def uuid_text(sf: Functions, column: str) -> Column:
     return sf.regexp_replace(sf.translate(sf.base64(column), "+/", "-_"), "=+$", "")
 
 
-def _of_type(counting: DataFrame, type_: str) -> DataFrame:
+def _of_type(counting: Frame, type_: str) -> Frame:
     """Return the records of one type, with its own columns as `record`."""
     sf = functions_of(counting)
     column = next(record.column for record in types_of("metadata").values() if record.name == type_)
     return counting.where(sf.col("type") == type_).select("offset", "time", sf.col(column).alias("record"))
 
 
-def _fencing_changes(counting: DataFrame, type_: str, broker: Column, fenced: Column) -> DataFrame:
+def _fencing_changes(counting: Frame, type_: str, broker: Column, fenced: Column) -> Frame:
     return _of_type(counting, type_).select("offset", broker.alias("broker_id"), fenced.alias("is_fenced"))

@@ -8,7 +8,7 @@ cluster, by the records themselves and without data frames.
 
 from __future__ import annotations
 
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs import offsets
 from kipjobs.jobs.shared.times import is_plausible, seconds_between
 
@@ -21,7 +21,7 @@ PLACE = ("group", "topic", "partition")
 _TIME = "struct<time:timestamp>"
 
 
-def last_time(batches: DataFrame) -> DataFrame:
+def last_time(batches: Frame) -> Frame:
     """Return the time of the last known record, as one row: as_of.
 
     It is the highest timestamp of all batches of all topics. Timestamps in the future, which producers with wrong
@@ -36,7 +36,7 @@ def last_time(batches: DataFrame) -> DataFrame:
     return batches.agg(sf.coalesce(past, sf.max(time)).alias("as_of"))
 
 
-def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame | None, as_of: DataFrame) -> DataFrame:
+def with_seconds(groups: Frame, batches: Frame, removed: Frame | None, as_of: Frame) -> Frame:
     """Add `lag_seconds` to groups: the age of the first record that a group has not read, at the last known time.
 
     The timestamp is from the first batch with records from the committed offset on: its `base_timestamp`, or its
@@ -87,7 +87,7 @@ def with_seconds(groups: DataFrame, batches: DataFrame, removed: DataFrame | Non
     )
 
 
-def moves(commits: DataFrame) -> DataFrame:
+def moves(commits: Frame) -> Frame:
     """Find the last move of the offset of each group for each partition: the columns of `PLACE`, since, end_then.
 
     `since` is the time of the first known commit of the present offset. Brokers compact the log of commits, so that
@@ -105,7 +105,7 @@ def moves(commits: DataFrame) -> DataFrame:
     return last.agg(sf.max_by("time", at).alias("since"), sf.max_by("end_then", at).alias("end_then"))
 
 
-def stalled(groups: DataFrame, moved: DataFrame, as_of: DataFrame, seconds: int) -> DataFrame:
+def stalled(groups: Frame, moved: Frame, as_of: Frame, seconds: int) -> Frame:
     """Return the groups whose offset does not move, unless nothing is unread or the topic is known to be quiet.
 
     Columns: group, topic, partition, offset, lag, since, stalled_seconds, records_since, last_commit. These groups
@@ -136,7 +136,7 @@ STEPS = 40
 """Number of steps between the last commit and the end of the log; a line has at most one point for each."""
 
 
-def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: DataFrame) -> DataFrame:
+def over_time(lagging: Frame, groups: Frame, grown: Frame, as_of: Frame) -> Frame:
     """Return the lag of each group for each partition over time: name, time, lag.
 
     It is the lag at each commit. From the last one on it is what the partition has grown by since then, up to `as_of`,
@@ -172,7 +172,7 @@ def over_time(lagging: DataFrame, groups: DataFrame, grown: DataFrame, as_of: Da
     return at_commits.unionByName(since).unionByName(at_end).select(name.alias("name"), "time", "lag")
 
 
-def highest(lines: DataFrame, most: int) -> DataFrame:
+def highest(lines: Frame, most: int) -> Frame:
     """Return the rows of the lines with the highest lag, newest rows first; lines that never lagged are left out.
 
     Args:

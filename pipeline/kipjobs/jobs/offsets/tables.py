@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, DataFrame, Frame, Functions, functions_of
 from kipwire.logs.internal_topics import INTERNAL_TOPICS
 
 TOPIC = "__consumer_offsets"
@@ -37,7 +37,7 @@ _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
 
 
-def commits(log: DataFrame) -> DataFrame:
+def commits(log: Frame) -> Frame:
     """Return every commit, on streams too.
 
     Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, is_transactional, log_partition,
@@ -66,7 +66,7 @@ def commits(log: DataFrame) -> DataFrame:
     )
 
 
-def ends(batches: DataFrame) -> DataFrame:
+def ends(batches: Frame) -> Frame:
     """Return the ends of partitions over time, but not of the brokers' own topics: topic, partition, time, end_offset.
 
     One row per batch. The time is the highest timestamp in it, as its producer or its broker set it.
@@ -81,7 +81,7 @@ def ends(batches: DataFrame) -> DataFrame:
     )
 
 
-def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
+def with_lag(committed: Frame, grown: Frame) -> Frame:
     """Add to commits their lag: `end_offset` of the partition at that time, and `lag`.
 
     Both are null if nothing is known of the partition at that time. Clocks of producers and of brokers may differ:
@@ -108,7 +108,7 @@ def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
     )
 
 
-def latest(lagging: DataFrame) -> DataFrame:
+def latest(lagging: Frame) -> Frame:
     """Return the last commits: group, topic, partition, offset, end_offset, lag, highest_lag, commits, first and last.
 
     Commits that were deleted since are left out.
@@ -120,7 +120,7 @@ def latest(lagging: DataFrame) -> DataFrame:
     return _last(lagging, _of_last(sf, "end_offset"), _of_last(sf, "lag"), sf.max("lag").alias("highest_lag"))
 
 
-def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
+def latest_with_ends(committed: Frame, ends_now: Frame) -> Frame:
     """Return the last commits with the present ends.
 
     Columns: group, topic, partition, offset, end_offset, lag, lag_at_commit, highest_lag, commits, first_commit,
@@ -150,7 +150,7 @@ def latest_with_ends(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
     )
 
 
-def _last(committed: DataFrame, *more: Column) -> DataFrame:
+def _last(committed: Frame, *more: Column) -> Frame:
     """Return the last commit of each group for each partition, unless it was deleted, and aggregates over all."""
     sf = functions_of(committed)
     return (
@@ -179,7 +179,7 @@ def _lag(sf: Functions) -> Column:
     )
 
 
-def membership(log: DataFrame) -> DataFrame:
+def membership(log: Frame) -> Frame:
     """Return the changes of members and epochs of groups.
 
     Columns: time, group, kind, event, member_id, client_id, client_host, epoch, log_partition, log_offset. `kind` is
@@ -224,7 +224,7 @@ def membership(log: DataFrame) -> DataFrame:
     )
 
 
-def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
+def _coordinator_rows(log: Frame, record: Column) -> Frame:
     sf = functions_of(log)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kafka_messages.enums import ShareDeliveryState
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import TOPIC as METADATA
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import known_total, one_row, rows, total
@@ -59,7 +59,7 @@ _UNCHANGED = -1
 """A start offset, or an epoch, that an update does not change."""
 
 
-def states(log: DataFrame) -> DataFrame:
+def states(log: Frame) -> Frame:
     """Return the last state of each partition of each group, after its last snapshot and all updates of it.
 
     Columns: group, topic_id (bytes), partition, start_offset, state_epoch, leader_epoch, snapshot_epoch,
@@ -89,7 +89,7 @@ def states(log: DataFrame) -> DataFrame:
     return found.withColumn("written", sf.kafka_time("written"))
 
 
-def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
+def topic_ids(log: Frame, snapshot: Frame) -> Frame:
     """Return all topics in the metadata log: topic_id (bytes) and topic.
 
     Args:
@@ -108,7 +108,7 @@ def topic_ids(log: DataFrame, snapshot: DataFrame) -> DataFrame:
     )
 
 
-def topics_of_groups(log: DataFrame) -> DataFrame:
+def topics_of_groups(log: Frame) -> Frame:
     """Return the topics in the records of the coordinators of share groups: topic_id (bytes) and topic.
 
     Args:
@@ -135,7 +135,7 @@ def topics_of_groups(log: DataFrame) -> DataFrame:
     )
 
 
-def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFrame:
+def partitions(found: Frame, topics: Frame, ends: Frame) -> Frame:
     """Return the partitions of share groups.
 
     Columns: group, topic (null if its name is not known), topic_id, partition, start_offset (null before the first
@@ -173,7 +173,7 @@ def partitions(found: DataFrame, topics: DataFrame, ends: DataFrame) -> DataFram
     )
 
 
-def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
+def batches(found: Frame, topics: Frame) -> Frame:
     """List the deliveries after start offsets, a row for each range of offsets with the same state.
 
     Columns: group, topic, topic_id, partition, first_offset, last_offset, state, delivery_count.
@@ -200,7 +200,7 @@ def batches(found: DataFrame, topics: DataFrame) -> DataFrame:
     )
 
 
-def troubled(delivered: DataFrame) -> DataFrame:
+def troubled(delivered: Frame) -> Frame:
     """Return the rows of `batches` with records that were delivered more than once, or that the group has given up."""
     return delivered.where(_is_troubled(functions_of(delivered)))
 
@@ -209,7 +209,7 @@ def _is_troubled(sf: Functions) -> Column:
     return (sf.col("delivery_count") > 1) | (sf.col("state") == ShareDeliveryState.ARCHIVED.name)
 
 
-def totals(placed: DataFrame, delivered: DataFrame) -> DataFrame:
+def totals(placed: Frame, delivered: Frame) -> Frame:
     """Return one row: groups, their partitions, their lag (null if none is known), and records that are `troubled`.
 
     Args:

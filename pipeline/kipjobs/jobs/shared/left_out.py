@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from kipjobs.engines import DataFrame, Session, functions_of
+from kipjobs.engines import DataFrame, Frame, Session, functions_of
 from kipjobs.jobs.shared.reading import OF_HEADS, broken_batches, broken_files, broken_snapshots
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Table
@@ -107,7 +107,7 @@ _GAUGE = Gauge(
 )
 
 
-def unread_records(rows: DataFrame, family: str, types: Iterable[str] = ()) -> DataFrame:
+def unread_records(rows: Frame, family: str, types: Iterable[str] = ()) -> Frame:
     """Find the records of internal topics that cannot be decoded, with the columns of `LeftOut.rows`.
 
     Args:
@@ -122,7 +122,7 @@ def unread_records(rows: DataFrame, family: str, types: Iterable[str] = ()) -> D
     return found.dropDuplicates(["topic", "partition", "offset"])  # which several replicas have
 
 
-def unread_in_snapshots(rows: DataFrame, types: Iterable[str] = ()) -> DataFrame:
+def unread_in_snapshots(rows: Frame, types: Iterable[str] = ()) -> Frame:
     """Find the records of rows of `kafka_snapshot` that cannot be decoded; file and reason have their place."""
     sf = functions_of(rows)
     chosen = rows.select("topic", "partition", sf.col("number").cast("bigint").alias("offset"), "value", "snapshot")
@@ -182,12 +182,12 @@ def damage_of_files(
     return [] if mode == FAILFAST else [_of_damage(broken_files(session, roots, kind, topics)) for kind in kinds]
 
 
-def _of_damage(rows: DataFrame) -> DataFrame:
+def _of_damage(rows: Frame) -> Frame:
     """Make rows of damage: of topic, partition, file, position and error."""
     return unread_places(rows.withColumn("kind", functions_of(rows).lit(DAMAGED)))
 
 
-def unread_places(rows: DataFrame) -> DataFrame:
+def unread_places(rows: Frame) -> Frame:
     """Make rows of what lies at places in files: of topic, partition, kind, file, position and error."""
     sf = functions_of(rows)
     nothing = sf.lit(None)

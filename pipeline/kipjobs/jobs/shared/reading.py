@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kipjobs.engines import Column, DataFrame, Functions, Session, engine_of, functions_of
+from kipjobs.engines import Column, DataFrame, Frame, Functions, Session, engine_of, functions_of
 from kipwire.tables.errors import FAILFAST, PERMISSIVE, Mode
 from kipwire.tables.files.roots import Roots
 from kipwire.tables.sources.options import path_options
@@ -130,12 +130,12 @@ def _whole(rows: DataFrame, mode: Mode) -> DataFrame:
     return rows if mode == FAILFAST else rows.where(functions_of(rows).col("error").isNull()).drop("error")
 
 
-def without_copies(log: DataFrame) -> DataFrame:
+def without_copies(log: Frame) -> Frame:
     """Return the rows of `kafka_log` with each record once, if the folders of several replicas were read."""
     return log.dropDuplicates(["topic", "partition", "offset"])
 
 
-def committed(log: DataFrame) -> DataFrame:
+def committed(log: Frame) -> Frame:
     """Return the committed records, without control records; transactions that were aborted or are open are left out.
 
     Args:
@@ -158,7 +158,7 @@ def committed(log: DataFrame) -> DataFrame:
     return log.where(~sf.col("is_transactional")).unionByName(in_transactions).where(~sf.col("is_control"))
 
 
-def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
+def last_ends(batches: Frame, segments: Frame) -> Frame:
     """Return the last ends of partitions: topic, partition, end_offset, which is the offset of the next record.
 
     It is after the last batch, and not before the base offset of the last segment: retention leaves an empty segment.
@@ -173,7 +173,7 @@ def last_ends(batches: DataFrame, segments: DataFrame) -> DataFrame:
     return ends.groupBy("topic", "partition").agg(sf.max("end").alias("end_offset"))
 
 
-def removed_to(checkpoints: DataFrame) -> DataFrame:
+def removed_to(checkpoints: Frame) -> Frame:
     """Return the offset up to which the records of a partition are removed: topic, partition, removed_to.
 
     Records below it may still be in a segment, and no consumer gets them (DeleteRecords, retention). It is the highest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from kipjobs.engines import Column, DataFrame, Functions
+from kipjobs.engines import Column, Frame, Functions
 
 HIGHEST = 2**63 - 1
 """Highest total: higher ones are shown as this."""
@@ -29,6 +29,6 @@ def known_total(sf: Functions, column: str) -> Column:
     return sf.when(sf.count(column) > 0, sf.coalesce(sf.try_sum(column), sf.lit(HIGHEST)))
 
 
-def one_row(*frames: DataFrame) -> DataFrame:
+def one_row(*frames: Frame) -> Frame:
     """Put the columns of frames of one row each side by side."""
     return reduce(lambda left, right: left.crossJoin(right), frames)

@@ -13,7 +13,7 @@ from kafka_messages.enums import RemoteLogSegmentState, RemotePartitionDeleteSta
 from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
 from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
 from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePartitionDeleteMetadataRecord
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import Message
@@ -33,7 +33,7 @@ _OF_SEGMENTS = (
 )
 
 
-def records(log: DataFrame) -> DataFrame:
+def records(log: Frame) -> Frame:
     """Decode the records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
 
     A record that cannot be read, such as one of a type or version of a later Kafka, has none of them.
@@ -56,7 +56,7 @@ def _bodies(sf: Functions, message: type[Message]) -> Column:
     return sf.when(is_one, sf.octets("value", len(envelope) + 1))
 
 
-def segments(decoded: DataFrame) -> DataFrame:
+def segments(decoded: Frame) -> Frame:
     """Return the segments in tiered storage, in their last state.
 
     Columns: topic, topic_id, partition, start_offset, end_offset, size, segment_id, state, broker_id, changed,
@@ -99,7 +99,7 @@ def segments(decoded: DataFrame) -> DataFrame:
     )
 
 
-def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
+def partitions(remote: Frame, decoded: Frame) -> Frame:
     """Return the partitions in tiered storage.
 
     Columns: topic, topic_id, partition, segments, size, start_offset, end_offset, deletion. Only segments that can be
@@ -142,14 +142,14 @@ def partitions(remote: DataFrame, decoded: DataFrame) -> DataFrame:
     )
 
 
-def unfinished(remote: DataFrame) -> DataFrame:
+def unfinished(remote: Frame) -> Frame:
     """Return the rows of `segments` whose copying or removal has begun and not ended."""
     sf = functions_of(remote)
     states = (RemoteLogSegmentState.COPY_SEGMENT_STARTED, RemoteLogSegmentState.DELETE_SEGMENT_STARTED)
     return remote.where(sf.col("state").isin(*[state.name for state in states]))
 
 
-def totals(tiered: DataFrame, remote: DataFrame) -> DataFrame:
+def totals(tiered: Frame, remote: Frame) -> Frame:
     """Return one row: partitions, segments that can be read, their bytes, and segments that are `unfinished`.
 
     Args:

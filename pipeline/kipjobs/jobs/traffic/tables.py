@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError
 from kipwire.message.registry import Registry, registry_of
@@ -70,12 +70,12 @@ _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """Columns in which a response equals its request."""
 
 
-def inspect_all(frames: DataFrame) -> DataFrame:
+def inspect_all(frames: Frame) -> Frame:
     """Replace the content of frames by facts about it: api, sizes, error codes, unknown tags, errors."""
     return functions_of(frames).map_batches(frames, inspect_frames, _INSPECTED)
 
 
-def exchanges(found: DataFrame) -> DataFrame:
+def exchanges(found: Frame) -> Frame:
     """Pair requests with their responses, one row each; columns of the response are null if there is none.
 
     Sizes of frames that were not captured completely are null, too.
@@ -140,7 +140,7 @@ def error_names(functions: Functions) -> Column:
     return functions.concat_ws(", ", codes)
 
 
-def totals(found: DataFrame, paired: DataFrame, missing: DataFrame, broken: DataFrame) -> DataFrame:
+def totals(found: Frame, paired: Frame, missing: Frame, broken: Frame) -> Frame:
     """Return one row: numbers of clients, connections, requests and bytes that were read, and of what is wrong.
 
     Args:
@@ -164,7 +164,7 @@ def totals(found: DataFrame, paired: DataFrame, missing: DataFrame, broken: Data
     )
 
 
-def unread(broken: DataFrame) -> DataFrame:
+def unread(broken: Frame) -> Frame:
     """Sum up what was not read, by reason: how many rows of `errors` there are, and their bytes.
 
     Args:
@@ -176,7 +176,7 @@ def unread(broken: DataFrame) -> DataFrame:
     )
 
 
-def by_client(paired: DataFrame) -> DataFrame:
+def by_client(paired: Frame) -> Frame:
     """Sum up the use of APIs by client, software, API and version: counts, bytes and latencies.
 
     Args:
@@ -185,7 +185,7 @@ def by_client(paired: DataFrame) -> DataFrame:
     return _sum_exchanges(paired, "client_id", "software", "api", "api_version")
 
 
-def by_api(paired: DataFrame) -> DataFrame:
+def by_api(paired: Frame) -> Frame:
     """Sum up as `by_client` does, but by API and version only; `clients` is the number of client ids.
 
     Args:
@@ -196,7 +196,7 @@ def by_api(paired: DataFrame) -> DataFrame:
     return _sum_exchanges(paired, "api", "api_version").join(clients, ["api", "api_version"])
 
 
-def unserved(paired: DataFrame, release: str) -> DataFrame:
+def unserved(paired: Frame, release: str) -> Frame:
     """Find the requests that a release of Kafka does not serve, so that an upgrade to it would break their clients.
 
     Columns: client_id, software, api, api_key, api_version, requests, served (the versions of the API that the release
@@ -219,7 +219,7 @@ def unserved(paired: DataFrame, release: str) -> DataFrame:
     return sf.map_batches(used, evaluate, _UNSERVED)
 
 
-def error_codes(paired: DataFrame) -> DataFrame:
+def error_codes(paired: Frame) -> Frame:
     """Return the error codes other than 0, with their names.
 
     Columns: api, api_version, client_id, path, code, error (its name, null where Kafka has none), responses and fields:
@@ -236,7 +236,7 @@ def error_codes(paired: DataFrame) -> DataFrame:
     )
 
 
-def unknown_tags(found: DataFrame) -> DataFrame:
+def unknown_tags(found: Frame) -> Frame:
     """Return tagged fields unknown to Kafka 4.4: api, direction, api_version, client_id, path, tag, count and bytes.
 
     Args:
@@ -250,7 +250,7 @@ def unknown_tags(found: DataFrame) -> DataFrame:
     )
 
 
-def errors(found: DataFrame) -> DataFrame:
+def errors(found: Frame) -> Frame:
     """Return the rows with an error: frames that cannot be decoded, and bytes of captured packets that are no frame.
 
     Columns: capture, number, connection, listener, direction, api, api_version, client_id, error, reason, unread_bytes.
@@ -277,7 +277,7 @@ def few_values(sf: Functions, milliseconds: Column) -> Column:
     return sf.round(milliseconds * coarse) / coarse
 
 
-def _sum_exchanges(paired: DataFrame, *by: str) -> DataFrame:
+def _sum_exchanges(paired: Frame, *by: str) -> Frame:
     sf = functions_of(paired)
     latency = few_values(sf, sf.col("latency_ms"))
     return paired.groupBy(*by).agg(

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import TransactionState
-from kipjobs.engines import Column, DataFrame, Functions, functions_of
+from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
 from kipjobs.jobs.shared.reading import folder, last_ends
 from kipjobs.jobs.shared.totals import one_row, rows, total
@@ -57,7 +57,7 @@ _NONE = -1
 """Kafka's value for a missing epoch, sequence number or offset."""
 
 
-def log_starts(segments: DataFrame) -> DataFrame:
+def log_starts(segments: Frame) -> Frame:
     """Return the first offset of each replica: topic, partition, folder, log_start.
 
     Args:
@@ -69,7 +69,7 @@ def log_starts(segments: DataFrame) -> DataFrame:
     )
 
 
-def producers(batches: DataFrame, known: DataFrame) -> DataFrame:
+def producers(batches: Frame, known: Frame) -> Frame:
     """Return the producers of each partition, with the state that a broker has of them once it has read the log.
 
     Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, last_sequence (both -1 if there is none),
@@ -107,7 +107,7 @@ def producers(batches: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
-def known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFrame, mode: Mode = FAILFAST) -> DataFrame:
+def known_producers(batches: Frame, segments: Frame, snapshots: Frame, mode: Mode = FAILFAST) -> Frame:
     """Return the last state of each producer: the columns of `producers` without `records`, and `is_open`.
 
     `opened_at` is the first offset of the open transaction in a snapshot, `ended_at` the offset of the last marker,
@@ -196,7 +196,7 @@ def known_producers(batches: DataFrame, segments: DataFrame, snapshots: DataFram
     )
 
 
-def unread_markers(known: DataFrame) -> DataFrame:
+def unread_markers(known: Frame) -> Frame:
     """Return the last markers that cannot be read: topic, partition, kind, file, position, error.
 
     Args:
@@ -209,7 +209,7 @@ def unread_markers(known: DataFrame) -> DataFrame:
     return unread.select("topic", "partition", sf.col("marker_kind").alias("kind"), *place, error)
 
 
-def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
+def _of_snapshots(segments: Frame, snapshots: Frame) -> Frame:
     """Return the producers in the snapshot at the first offset of each replica, as if they were batches before it."""
     sf = functions_of(segments)
     starts = log_starts(segments).where(sf.col("log_start") > 0).drop("topic", "partition")
@@ -231,7 +231,7 @@ def _of_snapshots(segments: DataFrame, snapshots: DataFrame) -> DataFrame:
     )
 
 
-def partitions(batches: DataFrame, segments: DataFrame, removed: DataFrame, known: DataFrame) -> DataFrame:
+def partitions(batches: Frame, segments: Frame, removed: Frame, known: Frame) -> Frame:
     """Return the last stable offset of each partition, up to which readers of committed data may read.
 
     Columns: topic, partition, log_start, last_stable_offset (the first offset that is not decided, or the end),
@@ -280,7 +280,7 @@ def partitions(batches: DataFrame, segments: DataFrame, removed: DataFrame, know
     )
 
 
-def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame, all_coordinators: bool) -> DataFrame:
+def open_transactions(known: Frame, held: Frame, coordinated: Frame, all_coordinators: bool) -> Frame:
     """Return the open transactions of all partitions, and whether a coordinator will end them.
 
     Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, transactional_id and state (null if no
@@ -322,7 +322,7 @@ def open_transactions(known: DataFrame, held: DataFrame, coordinated: DataFrame,
     )
 
 
-def totals(coordinated: DataFrame, opened: DataFrame, held: DataFrame) -> DataFrame:
+def totals(coordinated: Frame, opened: Frame, held: Frame) -> Frame:
     """Return one row: the numbers of transactional ids, open and hanging transactions, and records that are held back.
 
     Args:
@@ -338,7 +338,7 @@ def totals(coordinated: DataFrame, opened: DataFrame, held: DataFrame) -> DataFr
     )
 
 
-def without_coordinator(known: DataFrame, coordinated: DataFrame) -> DataFrame:
+def without_coordinator(known: Frame, coordinated: Frame) -> Frame:
     """Return the producers with an open transaction that no coordinator knows, with the columns of `producers`.
 
     Args:
@@ -396,7 +396,7 @@ def _marker(segment: str, position: int) -> tuple[str | None, int | None]:
     return None, None
 
 
-def transactions(log: DataFrame) -> DataFrame:
+def transactions(log: Frame) -> Frame:
     """Return the last state of each transactional id.
 
     Columns: transactional_id, coordinator_partition (of the topic), producer_id, producer_epoch, state in the words

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from kipjobs.engines import DataFrame, functions_of
+from kipjobs.engines import Frame, functions_of
 from kipjobs.jobs.shared.totals import rows
 from kipwire.tools.times import DAY, NONE, moment_text
 
@@ -18,7 +18,7 @@ OF_TIMES = ("topic", "partition", "segment", "producer_id", "base_offset", *_TIM
 """Columns of batches that `implausible_times` needs."""
 
 
-def implausible_times(batches: DataFrame, at: int) -> DataFrame:
+def implausible_times(batches: Frame, at: int) -> Frame:
     """Return the segments with batches whose times are not plausible, by producer.
 
     Columns: topic, partition, producer_id (null if the producer has none), batches, first_offset, lowest and highest
