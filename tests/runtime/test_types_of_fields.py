@@ -25,7 +25,7 @@ from tests.support.spec_package import write_package
 WRONG_USES = ROOT / "tests/support/subjects/wrong_uses.py"
 MARK = re.compile(r"  # type: ignore\[[\w, -]+\]$", re.MULTILINE)
 TOOLS = Path(sys.executable).parent
-IMPORTS = ["generator", "runtime", "generated"]
+IMPORTS = ["generator", "runtime", "pipeline", "generated"]
 """Folders of this checkout that generated code imports from."""
 
 
