@@ -52,10 +52,37 @@ def _call(name: str, *arguments: ColumnOrName) -> Column:
     return Column(f"{name}({join_columns(arguments, ', ')})")
 
 
+def _named(name: str) -> Callable[..., Column]:
+    """Return a method that calls a function of DuckDB."""
+
+    def call(_: object, *arguments: ColumnOrName) -> Column:
+        return _call(name, *arguments)
+
+    return call
+
+
 class EmbeddedFunctions:
     """The functions, by the names of PySpark."""
 
     Window = _Windows()
+
+    # What DuckDB has for the same values, by PySpark's name and its own; for the others a difference is made up.
+    base64 = _named("to_base64")
+    coalesce = _named("coalesce")
+    explode = _named("unnest")
+    first = _named("first")
+    flatten = _named("flatten")
+    greatest = _named("greatest")
+    hex = _named("hex")
+    lag = _named("lag")
+    lead = _named("lead")
+    least = _named("least")
+    max = _named("max")
+    max_by = _named("arg_max_null")
+    min = _named("min")
+    min_by = _named("arg_min_null")
+    round = _named("round")
+    unix_micros = _named("epoch_us")
 
     def array(self, *columns: ColumnOrName) -> Column:
         return Column(f"[{join_columns(columns, ', ')}]")
@@ -72,14 +99,8 @@ class EmbeddedFunctions:
     def array_sort(self, column: ColumnOrName) -> Column:
         return Column(f"list_sort({column_of(column).sql}, 'ASC', 'NULLS LAST')")
 
-    def base64(self, column: ColumnOrName) -> Column:
-        return _call("to_base64", column)
-
     def broadcast(self, frame: Any) -> Any:
         return frame
-
-    def coalesce(self, *columns: ColumnOrName) -> Column:
-        return _call("coalesce", *columns)
 
     def col(self, name: str) -> Column:
         return column(name)
@@ -102,56 +123,17 @@ class EmbeddedFunctions:
     def desc(self, column: str) -> Column:
         return column_of(column).desc()
 
-    def explode(self, column: ColumnOrName) -> Column:
-        return _call("unnest", column)
-
-    def first(self, column: ColumnOrName) -> Column:
-        return _call("first", column)
-
-    def flatten(self, column: ColumnOrName) -> Column:
-        return _call("flatten", column)
-
-    def greatest(self, *columns: ColumnOrName) -> Column:
-        return _call("greatest", *columns)
-
-    def hex(self, column: ColumnOrName) -> Column:
-        return _call("hex", column)
-
-    def lag(self, column: ColumnOrName) -> Column:
-        return _call("lag", column)
-
     def last(self, column: ColumnOrName, ignorenulls: bool = False) -> Column:
         return Column(f"last_value({column_of(column).sql}{' IGNORE NULLS' if ignorenulls else ''})")
 
-    def lead(self, column: ColumnOrName) -> Column:
-        return _call("lead", column)
-
-    def least(self, *columns: ColumnOrName) -> Column:
-        return _call("least", *columns)
-
     def lit(self, value: object) -> Column:
         return value if isinstance(value, Column) else Column(literal(value))
-
-    def max(self, column: ColumnOrName) -> Column:
-        return _call("max", column)
-
-    def max_by(self, column: ColumnOrName, order: ColumnOrName) -> Column:
-        return _call("arg_max_null", column, order)
-
-    def min(self, column: ColumnOrName) -> Column:
-        return _call("min", column)
-
-    def min_by(self, column: ColumnOrName, order: ColumnOrName) -> Column:
-        return _call("arg_min_null", column, order)
 
     def percentile(self, column: ColumnOrName, part: float) -> Column:
         return Column(f"quantile_cont({column_of(column).sql}, {part!r}::DOUBLE)")
 
     def regexp_replace(self, column: ColumnOrName, pattern: str, replacement: str) -> Column:
         return Column(f"regexp_replace({column_of(column).sql}, {literal(pattern)}, {literal(replacement)}, 'gs')")
-
-    def round(self, column: ColumnOrName) -> Column:
-        return _call("round", column)
 
     def size(self, column: ColumnOrName) -> Column:
         return Column(f"CAST(len({column_of(column).sql}) AS INTEGER)")
@@ -181,9 +163,6 @@ class EmbeddedFunctions:
 
     def try_sum(self, column: ColumnOrName) -> Column:
         return Column(f"TRY_CAST(sum({column_of(column).sql}) AS BIGINT)")
-
-    def unix_micros(self, column: ColumnOrName) -> Column:
-        return _call("epoch_us", column)
 
     def when(self, condition: GivenColumn, value: object) -> Column:
         return case(condition, value)
