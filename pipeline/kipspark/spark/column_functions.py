@@ -146,11 +146,11 @@ def _from_rows(column: Column, always: Column) -> Column:
 def _type_fits(column: Column, takes: str, caller: str, argument: str, shown: str) -> Column:
     """Return a condition that Spark reduces to true if a column has the type; if not, Spark's analysis fails.
 
-    Spark has no function to fail with a custom text during analysis. But it parses the schema of `from_json` then, and
-    its error for an unknown type has the type's name, in capitals: "Unsupported data type".
+    Spark has no function to fail with a custom text during analysis. But it looks at the first argument of `date_part`
+    then, and its error for an unknown one has it as it is: "Cannot extract".
     """
     type_ = sf.typeof(column)
     is_right = type_.isin(*_BYTES_OR_NULL) if takes == BYTES else type_.startswith("struct<")
-    why = f" of {shown}: {argument} of {caller} must be {takes}; {_FIXES[takes]}".replace("`", "'")
-    wrong = sf.concat(sf.lit("`"), sf.translate(type_, "`", "'"), sf.lit(f"{why}`"))
-    return sf.from_json(sf.lit(None).cast("string"), sf.when(is_right, "a int").otherwise(wrong)).isNull()
+    why = f", the type of {shown}: {argument} of {caller} must be {takes}; {_FIXES[takes]}".replace("`", "'")
+    wrong = sf.concat(sf.lit("a message from "), sf.translate(type_, "`", "'"), sf.lit(why))
+    return sf.date_part(sf.when(is_right, "year").otherwise(wrong), sf.lit(None).cast("date")).isNull()

@@ -109,7 +109,8 @@ def to_message(
         rows: structs with the columns of the message. Columns of tagged fields may be missing. A field that a version
             does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
-        version: of all rows. None: each row's `_version`; the bytes that give it are written before the message.
+        version: of all rows. None: each row's `_version`; the bytes that give it are written before the message, but of
+            a request its body alone, since no column has what its header has.
         package: the generated package that has the message.
         mode: FAILFAST stops at a row that cannot be written, with the field's path. PERMISSIVE gives null for it.
 

@@ -60,6 +60,11 @@ _CORES_OF_CLUSTER = 8
 """Assumed number of parallel tasks of a cluster, which does not report it."""
 
 
+def is_local(master: str) -> bool:
+    """True if a master is local mode: its workers are started by the JVM of this program."""
+    return _MASTER_CORES.fullmatch(master) is not None
+
+
 def tasks_at_once(spark: SparkSession) -> int:
     """Return about how many tasks a session runs at the same time."""
     local = _MASTER_CORES.fullmatch(spark.conf.get("spark.master", None) or "")
@@ -120,7 +125,7 @@ def _open(master: str | None, remote: str | None, settings: Mapping[str, str]) -
             raise JobError(f"--master: {master!r} {what}")
         use_java()
         if "PYSPARK_PYTHON" not in os.environ:  # then workers would take the first python3 on PATH
-            is_here = _MASTER_CORES.fullmatch(master or _ALL_CORES)
+            is_here = is_local(master or _ALL_CORES)
             os.environ.update(worker_python.settings() if is_here else {"PYSPARK_PYTHON": sys.executable})
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         # With this Python Spark looks for packages that register sources; a second is saved if it does not find one.

@@ -7,6 +7,7 @@ while Spark analyzes a query; Spark Connect has no such way.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from kipspark.spark.functions import (
     from_metadata,
     to_message,
 )
+from kipspark.spark.session import is_local
 from kipwire import KipwireError
 from kipwire.tables.errors import JobError
 from kipwire.tables.sources.options import parse_list
@@ -150,25 +152,31 @@ FUNCTIONS = (
 def register(spark: SparkSession) -> None:
     """Register the formats of kipspark's sources in a session and, if it is a classic one, the SQL functions.
 
-    A warning is given if the functions cannot be registered, or if the Python workers of a session on this machine
-    would run another Python, without kipspark.
+    In local mode Python workers then run this Python, unless theirs has kipspark, too. A warning is given if the
+    functions cannot be registered.
+
+    Raises:
+        JobError: workers in other processes on this machine would run a Python without kipspark.
     """
+    _use_python_with_kipspark(spark)
     register_sources(spark)
-    wrong_python = _why_not_with_its_python(spark)
-    if wrong_python is not None:
-        warnings.warn(wrong_python, stacklevel=2)
     why = _why_without_functions(spark)
     if why is not None:
         text = f"kipspark has no SQL functions here: {why}; {_WHERE}; the column functions of Python work all the same"
         warnings.warn(text, stacklevel=2)
 
 
-def _why_not_with_its_python(spark: Any) -> str | None:
-    """Return the reason why the workers of a local session cannot run kipspark; None if they can, or are remote."""
+def _use_python_with_kipspark(spark: Any) -> None:
+    """Let the workers of a session on this machine run a Python with kipspark: sources take it when registered."""
     if not hasattr(spark, "_jsparkSession") or not spark.sparkContext.master.startswith("local"):
-        return None
-    sent = spark.sparkContext.getConf().get("spark.submit.pyFiles", "")
-    return None if sent else worker_python.why_not(spark.sparkContext.pythonExec)
+        return
+    context = spark.sparkContext
+    sent = context.getConf().get("spark.submit.pyFiles", "")
+    why = None if sent else worker_python.why_not(context.pythonExec)
+    if why is not None and not is_local(context.master):
+        raise JobError(why)
+    if why is not None:
+        context.pythonExec = sys.executable
 
 
 def _why_without_functions(spark: Any) -> str | None:
@@ -188,11 +196,15 @@ def _register_functions(spark: Any) -> None:
 
     gateway: Any = java_gateway  # its functions have no types
     gateway.ensure_callback_server_started(spark.sparkContext._gateway)
-    registry = spark._jsparkSession.sessionState().functionRegistry()
+    state = spark._jsparkSession.sessionState()
+    registry, catalog = state.functionRegistry(), state.catalog()
     for one in FUNCTIONS:
         builder = _Builder(one, spark)
+        catalog.dropTempFunction(one.name, True)  # Spark prints a warning for each function that is replaced
         registry.createOrReplaceTempFunction(one.name, builder, "python_udf")
-        registry.registerFunction(_identifier(registry, one.name), _info(spark._jvm, one), builder)
+        identifier = _identifier(registry, one.name)
+        registry.dropFunction(identifier)
+        registry.registerFunction(identifier, _info(spark._jvm, one), builder)
 
 
 def _identifier(registry: Any, name: str) -> Any:

@@ -31,16 +31,18 @@ def settings() -> Mapping[str, str]:
 
 
 def why_not(python: str) -> str | None:
-    """Return the reason why a local Python cannot run workers of this program; None if it can, or is not local.
+    """Return the reason why a Python of this machine cannot run workers of this program; None if it can.
 
     Args:
         python: path or name, as given to Spark.
     """
     found = which(python)
-    if found is None or Path(found) in (Path(sys.executable), _SCRIPT):
+    fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
+    if found is None:
+        return f"Spark's workers run {python}: there is no such program; {fix}"
+    if Path(found) in (Path(sys.executable), _SCRIPT):
         return None
     run = f"Spark's workers run {python}" + ("" if found == python else f", which is {found}")
-    fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
     command = [found, "-c", "import sys; print(*sys.version_info[:2], sep='.'); import kipspark.sources"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS_TO_IMPORT, check=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from kipwire.tables.sources.log_columns import LOG_SCHEMA
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
 
 
 @pytest.fixture(scope="session")
 def log(spark: SparkSession) -> DataFrame:
-    return spark.read.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS)).persist()
+    options = {"includeControl": "true", "columns": ",".join(LOG_SCHEMA.names)}
+    return spark.read.format("kafka_log").options(**options).load(str(SEGMENTS)).persist()
 
 
 @pytest.fixture(scope="session")

@@ -230,7 +230,9 @@ def test_the_offsets_job_reads_no_record_of_other_topics(session: Session, tmp_p
 
 
 def test_ends_are_those_of_the_records(session: Session) -> None:
-    log, sf = log_of(session), functions_of(session)
+    sf, columns = functions_of(session), "topic,partition,offset,timestamp,segment,batch_position"
+    reader = session.read.format("kafka_log").options(includeControl="true", columns=columns)
+    log = reader.load(str(SEGMENTS))
     batches = session.read.format("kafka_log").options(level="batches", includeControl="true").load(str(SEGMENTS))
     of_records = (
         log.where(sf.substring("topic", 1, 2) != "__")

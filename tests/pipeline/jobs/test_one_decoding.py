@@ -183,9 +183,9 @@ def test_no_job_decodes_a_record_twice_on_its_way(job: str, spark: SparkSession)
 # Types and names.
 
 WRONG = {
-    "string": "STRING OF TEXT: DATA OF FROM_MESSAGE MUST BE BINARY; REMOVE THE CAST, OR CONVERT IT TO BYTES",
-    "int": "INT OF NUMBER: DATA OF FROM_MESSAGE MUST BE BINARY",
-    "array": r"ARRAY<STRING> OF MANY: DATA OF FROM_MESSAGE MUST BE BINARY",
+    "string": "string, the type of text: data of from_message must be binary; remove the cast, or convert it to bytes",
+    "int": "int, the type of number: data of from_message must be binary",
+    "array": r"array<string>, the type of many: data of from_message must be binary",
 }
 
 
@@ -199,15 +199,15 @@ def test_a_column_of_another_type_is_refused_before_the_query_runs(spark: SparkS
         for mode in ("FAILFAST", "PERMISSIVE"):
             with pytest.raises(AnalysisException, match=WRONG[type_]):
                 frame.select(kipspark.from_message(column, MESSAGE, mode=mode))
-        in_sql = WRONG[type_].replace("OF ", r"OF (\w+\.)*", 1)
+        in_sql = WRONG[type_].replace("type of ", r"type of (\w+\.)*")
         with pytest.raises(AnalysisException, match=in_sql):
             spark.sql(f"select from_message({column}, '{MESSAGE}') from of_many_types")
     refused = {
-        "DATA OF ERROR_OF_MESSAGE MUST BE BINARY": kipspark.error_of_message("st.`odd.name`", MESSAGE),
-        "STRING OF TEXT: VALUE OF FROM_COORDINATOR MUST BE BINARY": kipspark.from_coordinator("data", "text"),
-        "KEY OF ERROR_OF_COORDINATOR MUST BE BINARY": kipspark.error_of_coordinator(sf.col("text"), "data"),
-        "VALUE OF FROM_METADATA MUST BE BINARY": kipspark.from_metadata("text"),
-        "BINARY OF DATA: ROWS OF TO_MESSAGE MUST BE STRUCT": kipspark.to_message("data", MESSAGE),
+        "data of error_of_message must be binary": kipspark.error_of_message("st.`odd.name`", MESSAGE),
+        "string, the type of text: value of from_coordinator must be binary": kipspark.from_coordinator("data", "text"),
+        "key of error_of_coordinator must be binary": kipspark.error_of_coordinator(sf.col("text"), "data"),
+        "value of from_metadata must be binary": kipspark.from_metadata("text"),
+        "binary, the type of data: rows of to_message must be struct": kipspark.to_message("data", MESSAGE),
     }
     for text, wrong in refused.items():
         with pytest.raises(AnalysisException, match=text):

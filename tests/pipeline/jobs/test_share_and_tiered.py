@@ -113,7 +113,7 @@ def test_tiered_storage_is_in_its_last_state(session: Session, tmp_path: Path) -
     later = Record(offset=0, timestamp=NOW, value=b"\1\x09\0a type of a later Kafka")
     write_log(tmp_path / "__remote_log_metadata-7", numbered(*tiered_records(), later))
     report = tiered_report(session, tmp_path)
-    keys = ("topic", "partition", "start_offset", "end_offset", "size", "state", "broker_id")
+    keys = ("topic", "partition", "start_offset", "last_offset", "size", "state", "broker_id")
     assert {tuple(row[key] for key in keys) for row in table(report, "segments")} == {
         ("orders", 3, 100, 199, 5000, "COPY_SEGMENT_FINISHED", 2),
         ("orders", 3, 200, 299, 5000, "DELETE_SEGMENT_FINISHED", 2),
@@ -121,7 +121,7 @@ def test_tiered_storage_is_in_its_last_state(session: Session, tmp_path: Path) -
     assert [row["leader_epochs"] for row in table(report, "segments") if row["start_offset"] == 100] == [
         [{"epoch": 4, "start_offset": 100}]
     ]
-    of_partition = ("topic", "segments", "size", "start_offset", "end_offset", "deletion")
+    of_partition = ("topic", "segments", "size", "start_offset", "last_offset", "deletion")
     assert total_row(report) == {"partitions": 2, "segments": 1, "bytes": 5000, "unfinished_segments": 0}
     assert {tuple(row[key] for key in of_partition) for row in table(report, "partitions")} == {
         ("orders", 1, 5000, 100, 199, None),

@@ -312,12 +312,13 @@ def test_ctrl_c_is_said_as_errors_are(
 
 def test_a_python_without_kipspark_is_named_with_what_to_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert why_not(sys.executable) is None
-    assert why_not(str(tmp_path / "none")) is None
     other = tmp_path / "python3"
     other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # without installed packages
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     fix = f"set the environment variable PYSPARK_PYTHON={sys.executable} before the session starts"
+    none = str(tmp_path / "none")
+    assert why_not(none) == f"Spark's workers run {none}: there is no such program; {fix}"
     assert why_not("python3") == f"Spark's workers run python3, which is {other}: it has no kipspark; {fix}"
     other.write_text("#!/bin/sh\necho 3.7\n")
     ours = ".".join(map(str, sys.version_info[:2]))

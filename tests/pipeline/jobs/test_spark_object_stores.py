@@ -26,7 +26,12 @@ def bucket() -> Iterator[Bucket]:
 @pytest.mark.parametrize(
     ("source", "folder", "options", "file"),
     [
-        ("kafka_log", SEGMENTS, {"splitBytes": "20000", "topics": "orders,__consumer_offsets"}, "segment"),
+        (
+            "kafka_log",
+            SEGMENTS,
+            {"splitBytes": "20000", "topics": "orders", "mode": "PERMISSIVE"},
+            "segment",
+        ),
         ("kafka_log", SEGMENTS, {"level": "batches", "startingOffset": "20"}, "segment"),
         ("kafka_snapshot", DATA / "snapshots", {}, "snapshot"),
         ("kafka_frames", CAPTURE, {"directions": "request"}, "capture"),

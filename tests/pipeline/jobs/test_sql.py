@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
@@ -12,6 +14,7 @@ from pyspark.sql import SparkSession
 import kipspark
 from kafka_messages.enums import ErrorCode
 from kipspark.spark.sql import FUNCTIONS
+from kipwire.tables.errors import JobError
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS, rows
 
 # All of them in one process, where they share a session.
@@ -155,6 +158,26 @@ def test_where_spark_refuses_functions_the_sources_are_registered(
         kipspark.register(spark)
     assert "\n" not in str(warned[0].message)
     assert spark.read.format("kafka_log").load(str(SEGMENTS)).columns
+
+
+def test_workers_of_local_mode_run_this_python_if_theirs_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session whose workers run what is not there, or what the caller has sent something to."""
+    registered: list[object] = []
+    monkeypatch.setattr("kipspark.spark.sql.register_sources", registered.append)
+    monkeypatch.setattr("kipspark.spark.sql._why_without_functions", lambda _: None)
+
+    def register(master: str, sent: str = "") -> str:
+        settings = {"spark.submit.pyFiles": sent}
+        context = SimpleNamespace(master=master, pythonExec="/no/python3", getConf=lambda: settings)
+        kipspark.register(SimpleNamespace(_jsparkSession=None, sparkContext=context))  # type: ignore[arg-type]
+        return str(context.pythonExec)
+
+    assert register("local[2]") == register("local") == register("local[*]") == sys.executable
+    assert register("local[2]", "kipwire.zip") == register("spark://elsewhere:7077") == "/no/python3"
+    assert len(registered) == 5
+    with pytest.raises(JobError, match=r"workers run /no/python3: there is no such program; set .* PYSPARK_PYTHON="):
+        register("local-cluster[2,1,1024]")
+    assert len(registered) == 5
 
 
 def test_over_spark_connect_only_the_sources_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pyspark
 import pytest
 
 from kipspark.spark.worker_python import settings, without_zips
+from tests.support.subjects.spark_tables import SEGMENTS
 
 # Not beside the sessions of other tests, since it takes a processor and memory of its own.
 pytestmark = pytest.mark.xdist_group("spark")
@@ -65,6 +67,21 @@ except (Py4JError, ConnectionError) as error:
     print("error")
 """
 
+_REGISTERED = f"""
+import os
+import sys
+import kipspark
+from pyspark.sql import SparkSession
+from kipspark.spark.java import use_java
+use_java()
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+for _ in range(2):
+    kipspark.register(spark)
+log = spark.read.format("kafka_log").option("topics", ["orders", "clicks"]).option("failOnMissingTopics", "false")
+print(log.load({str(SEGMENTS)!r}).count())
+print(spark.sql("select error_name(16) e").collect()[0].e)
+"""
+
 
 def test_zips_of_an_installed_pyspark_are_left_out() -> None:
     assert without_zips([*_ZIPS, "/other", _SITE]) == ["/other", _SITE]
@@ -96,3 +113,17 @@ def test_the_installed_pyspark_plans_and_runs() -> None:
 def test_a_jvm_that_is_killed_leaves_no_trace_but_an_error() -> None:
     done = subprocess.run([sys.executable, "-c", _KILLED], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("error\n", "")
+
+
+@pytest.mark.night
+def test_a_session_with_another_python_reads_and_registers_without_a_warning(tmp_path: Path) -> None:
+    other = tmp_path / "python3"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')  # without installed packages
+    other.chmod(0o755)
+    environment = {**os.environ, "PYSPARK_PYTHON": str(other), "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "-c", _REGISTERED]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    count, name = done.stdout.splitlines()
+    assert (int(count) > 0, name) == (True, "NOT_COORDINATOR")
+    assert "replaced a previously registered function" not in done.stderr

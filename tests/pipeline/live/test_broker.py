@@ -34,6 +34,7 @@ from kipjobs.jobs.traffic.command import traffic_report
 from kipjobs.report.metrics import exposition
 from kipspark.spark.session import open_session
 from kipwire.records import partitions, read_batches
+from kipwire.tables.sources.log_columns import LOG_SCHEMA
 from tests.support.live import broker_traffic as traffic
 from tests.support.live.broker_traffic import Sent
 from tests.support.live.kafka_tools import lag_by_kafka, offsets_by_kafka, tool
@@ -125,7 +126,8 @@ def both(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="session")
 def log(spark: SparkSession, done: Done) -> DataFrame:
-    return spark.read.format("kafka_log").option("includeControl", "true").load(str(LOGS)).persist()
+    options = {"includeControl": "true", "columns": ",".join(LOG_SCHEMA.names)}
+    return spark.read.format("kafka_log").options(**options).load(str(LOGS)).persist()
 
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:

@@ -170,6 +170,22 @@ def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
         assert data.to_pylist() == made
 
 
+@pytest.mark.parametrize("name", ["FetchRequest", "ApiVersionsRequest"])
+def test_a_column_of_requests_of_all_versions_gives_their_bodies_back(name: str) -> None:
+    random, sent, bodies = Random(name), [], []
+    for version in kafka_messages.versions(name):
+        request = random_message(kafka_messages.message(name, version), random, unknown=True)
+        sent.append(kafka_messages.encode_request(request, version, "me"))
+        bodies.append(request.encode())
+    rows = decode_strictly(Selection(KAFKA, name), pa.array([*sent, None], pa.binary()))
+    assert [row and row["_version"] for row in rows.to_pylist()] == [*kafka_messages.versions(name), None]
+    data, errors = encode(Selection(KAFKA, name), rows)
+    assert (data.to_pylist(), errors) == ([*bodies, None], {})
+    response = Selection(KAFKA, "HeartbeatResponse")
+    with pytest.raises(JobError, match="is not stored with its version"):
+        encode(response, pa.array([{"_version": 0, "error_code": 0}], all_versions_type(response)))
+
+
 def test_every_message_has_a_union() -> None:
     for name in kafka_messages.names():
         if kafka_messages.versions(name):

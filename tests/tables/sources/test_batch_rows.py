@@ -24,8 +24,9 @@ from kipwire.tables.errors import SourceError
 from kipwire.tables.sources import batch_heads
 from kipwire.tables.sources.batch_heads import RowFilter, batch_heads_in
 from kipwire.tables.sources.batch_rows import BATCH_SCHEMA, read_batch_rows
-from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
+from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, DEFAULT_LOG_SCHEMA, LOG_SCHEMA
 from kipwire.tables.sources.log_rows import read_rows
+from kipwire.tables.sources.logs import request_of
 from kipwire.tables.sources.segments import Segment, find_segments
 from kipwire.tables.sources.splits import Split, cut_segment, ends_before, narrow
 from tests.support.places import DATA
@@ -444,8 +445,8 @@ def test_a_header_key_that_is_not_utf8_is_the_text_of_java_and_costs_no_row(tmp_
 
 
 def test_the_bytes_of_header_keys_are_a_column_only_if_it_is_named(tmp_path: Path) -> None:
-    assert KafkaLogSource({}).schema().names == LOG_SCHEMA.names
-    assert "header_keys" not in LOG_SCHEMA.names
+    assert "header_keys" not in KafkaLogSource({}).schema().names
+    assert "header_keys" not in KafkaLogSource({"mode": "PERMISSIVE"}).schema().names
     chosen = KafkaLogSource({"columns": "header_keys,headers"}).schema()
     assert chosen["header_keys"].dataType == ArrayType(BinaryType())
     reader = KafkaLogSource({"path": str(SEGMENTS)}).reader(StructType([chosen["header_keys"]]))
@@ -466,7 +467,27 @@ def test_columns_are_chosen_in_the_order_of_the_option() -> None:
     assert KafkaLogSource({"columns": "value, offset"}).schema().names == ["value", "offset"]
     assert KafkaLogSource({"columns": "topic", "level": "Batches"}).schema().names == ["topic"]
     assert KafkaLogSource({"level": "batches"}).schema().names == BATCH_SCHEMA.names
-    assert KafkaLogSource({}).schema().names == LOG_SCHEMA.names
+    assert KafkaLogSource({}).schema().names == DEFAULT_LOG_SCHEMA.names
+
+
+@pytest.mark.parametrize("given", [["orders", "a.b-c"], ("orders", "a.b-c"), "orders, a.b-c"])
+def test_a_list_of_python_is_a_list(given: Any) -> None:
+    """PySpark passes the text of a list as the value of an option."""
+    options = {"path": "/logs", "topics": str(given), "partitions": str([0, 12]), "columns": str(["value", "offset"])}
+    request = request_of(options)
+    assert request.chosen.topics == ("orders", "a.b-c")
+    assert request.chosen.partitions == (0, 12)
+    assert request.schema.names == ["value", "offset"]
+
+
+def test_the_place_of_a_batch_is_a_column_where_damage_is_rows_or_if_it_is_named() -> None:
+    assert [name for name in LOG_SCHEMA.names if name not in DEFAULT_LOG_SCHEMA.names] == ["segment", "batch_position"]
+    for options in ({}, {"mode": "FailFast"}, {"includeTail": "false"}, {"includeControl": "true"}):
+        assert KafkaLogSource(options).schema().names == DEFAULT_LOG_SCHEMA.names
+    for options in ({"mode": "permissive"}, {"includeTail": "true"}):
+        assert KafkaLogSource(options).schema().names == LOG_SCHEMA.names
+    assert KafkaLogSource({"columns": "segment", "mode": "permissive"}).schema().names == ["segment"]
+    assert KafkaLogSource({"level": "batches"}).schema().names == BATCH_SCHEMA.names
 
 
 @pytest.mark.parametrize(

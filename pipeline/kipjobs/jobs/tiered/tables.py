@@ -59,7 +59,7 @@ def _bodies(sf: Functions, message: type[Message]) -> Column:
 def segments(decoded: Frame) -> Frame:
     """Return the segments in tiered storage, in their last state.
 
-    Columns: topic, topic_id, partition, start_offset, end_offset, size, segment_id, state, broker_id, changed,
+    Columns: topic, topic_id, partition, start_offset, last_offset, size, segment_id, state, broker_id, changed,
     max_timestamp, leader_epochs (a list of epoch and start_offset), custom_metadata, is_txn_index_empty.
 
     Args:
@@ -86,7 +86,7 @@ def segments(decoded: Frame) -> Frame:
         uuid_text(sf, "topic_id").alias("topic_id"),
         "partition",
         "start_offset",
-        "end_offset",
+        sf.col("end_offset").alias("last_offset"),  # Kafka's name; elsewhere an end is the offset after the last one
         sf.col("segment_size_in_bytes").alias("size"),
         uuid_text(sf, "segment_id").alias("segment_id"),
         _word(sf, sf.col("last.state"), RemoteLogSegmentState).alias("state"),
@@ -102,7 +102,7 @@ def segments(decoded: Frame) -> Frame:
 def partitions(remote: Frame, decoded: Frame) -> Frame:
     """Return the partitions in tiered storage.
 
-    Columns: topic, topic_id, partition, segments, size, start_offset, end_offset, deletion. Only segments that can be
+    Columns: topic, topic_id, partition, segments, size, start_offset, last_offset, deletion. Only segments that can be
     read count. `deletion` is the state of the removal of a deleted partition, else null.
 
     Args:
@@ -116,7 +116,7 @@ def partitions(remote: Frame, decoded: Frame) -> Frame:
         sf.count(sf.when(can_be_read, 1)).alias("segments"),
         sf.coalesce(sf.sum(sf.when(can_be_read, sf.col("size"))), sf.lit(0)).alias("size"),
         sf.min(sf.when(can_be_read, sf.col("start_offset"))).alias("start_offset"),
-        sf.max(sf.when(can_be_read, sf.col("end_offset"))).alias("end_offset"),
+        sf.max(sf.when(can_be_read, sf.col("last_offset"))).alias("last_offset"),
     )
     of = sf.col(f"{_DELETE}.topic_id_partition")
     deleted = (
@@ -137,7 +137,7 @@ def partitions(remote: Frame, decoded: Frame) -> Frame:
         sf.coalesce("segments", sf.lit(0)).alias("segments"),
         sf.coalesce("size", sf.lit(0)).alias("size"),
         "start_offset",
-        "end_offset",
+        "last_offset",
         "deletion",
     )
 

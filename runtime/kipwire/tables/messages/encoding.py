@@ -37,7 +37,7 @@ def encode(selection: Selection, rows: pa.StructArray) -> Encoded:
     """Encode a column of messages; rows that cannot be written are null, with an error.
 
     With a version, the bytes are the messages alone. Without one, each row has its own version, and the bytes start
-    with the prefix that gives the version of stored messages.
+    with the prefix that gives the version of stored messages; of requests they are the bodies, without headers.
 
     Raises:
         JobError: the rows have no version, or such messages are stored without one.

@@ -43,7 +43,11 @@ LOG_SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
-"""The columns of `kafka_log`, unless others are named; docs/spark-sources.md explains them."""
+"""The columns of `kafka_log` where damage is rows, which need a place; docs/spark-sources.md explains them."""
+
+PLACES = ("segment", "batch_position")
+DEFAULT_LOG_SCHEMA = pa.schema([field for field in LOG_SCHEMA if field.name not in PLACES])
+"""The columns of `kafka_log` otherwise, unless others are named: the name of a file in each row costs much."""
 
 HEADER_KEYS = "header_keys"
 ALL_LOG_COLUMNS = LOG_SCHEMA.append(pa.field(HEADER_KEYS, pa.list_(pa.binary())))

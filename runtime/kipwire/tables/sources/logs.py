@@ -19,7 +19,7 @@ from kipwire.tables.files.stores import Storage
 from kipwire.tables.sources import batch_rows, log_rows
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.changing_logs.reading import Granularity, read_range
-from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
+from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, DEFAULT_LOG_SCHEMA, LOG_SCHEMA
 from kipwire.tables.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipwire.tables.sources.segments import Listing, Segment, list_segments
 from kipwire.tables.sources.splits import DEFAULT_SPLIT_BYTES, Split, plan_splits
@@ -43,13 +43,19 @@ OPTIONS = (
 )
 
 GRANULARITIES = {
-    "records": Granularity(ALL_LOG_COLUMNS, LOG_SCHEMA, log_rows.read_rows, "offset"),
-    "batches": Granularity(batch_rows.BATCH_SCHEMA, batch_rows.BATCH_SCHEMA, batch_rows.read_batch_rows, "last_offset"),
+    "records": Granularity(ALL_LOG_COLUMNS, DEFAULT_LOG_SCHEMA, LOG_SCHEMA, log_rows.read_rows, "offset"),
+    "batches": Granularity(
+        batch_rows.BATCH_SCHEMA,
+        batch_rows.BATCH_SCHEMA,
+        batch_rows.BATCH_SCHEMA,
+        batch_rows.read_batch_rows,
+        "last_offset",
+    ),
 }
 
 
 def schema_of(options: Options) -> pa.Schema:
-    """Return the columns that the option names, in its order; the default ones of the granularity if it is not given.
+    """Return the columns that the option names, in its order; if it is not given, the default ones of the options.
 
     Raises:
         SourceError: there is no such granularity or column.
@@ -65,7 +71,13 @@ def schema_of(options: Options) -> pa.Schema:
             )
         if names.count(name) > 1:
             raise SourceError(f"kafka_log: option columns: {name!r} is duplicated; name it once")
-    return pa.schema([whole.field(name) for name in names]) if names else granularity.default
+    if names:
+        return pa.schema([whole.field(name) for name in names])
+    return granularity.with_damage if _damage_is_rows(options) else granularity.default
+
+
+def _damage_is_rows(options: Options) -> bool:
+    return options.one_of("mode", MODES, FAILFAST) == PERMISSIVE or options.truth("includeTail", default=False)
 
 
 class Request(NamedTuple):

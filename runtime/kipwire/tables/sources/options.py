@@ -27,7 +27,12 @@ _SHOWN = 20
 
 
 def parse_list(text: str) -> tuple[str, ...]:
-    """Split a list at its commas, such as `orders, clicks`, and remove the spaces around its parts."""
+    """Split a list at its commas, such as `orders, clicks`, and remove the spaces around its parts.
+
+    Spark passes a list of Python as its text, `['orders', 'clicks']`, in which no name has a bracket or a quote.
+    """
+    if text.startswith(("[", "(")) and text.endswith(("]", ")")):
+        text = text[1:-1].replace("'", "").replace('"', "")
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 

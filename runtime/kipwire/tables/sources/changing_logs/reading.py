@@ -32,6 +32,8 @@ class Granularity(NamedTuple):
     """All columns."""
     default: pa.Schema
     """Columns that are made unless the option names others."""
+    with_damage: pa.Schema
+    """These where damage is rows, too, which need a place."""
     read: Callable[[Split, RowFilter, pa.Schema], Iterator[pa.RecordBatch]]
     """Reads a range of a segment that does not change."""
     last: str
