@@ -43,6 +43,10 @@ _FIXES = {
 }
 
 
+_NO_NAME = str.maketrans("`.", "'/")
+"""The characters by which Spark would take a text for a name with parts."""
+
+
 def column_function(function: Callable[..., pa.Array], name: str, type_: StructType | str) -> ColumnFunction:
     """Turn a function on Arrow arrays into one on columns.
 
@@ -147,10 +151,10 @@ def _type_fits(column: Column, takes: str, caller: str, argument: str, shown: st
     """Return a condition that Spark reduces to true if a column has the type; if not, Spark's analysis fails.
 
     Spark has no function to fail with a custom text during analysis. But it looks at the first argument of `date_part`
-    then, and its error for an unknown one has it as it is: "Cannot extract".
+    then, and its error for an unknown one has it as it is, but for dots and quotes: "Cannot extract".
     """
     type_ = sf.typeof(column)
     is_right = type_.isin(*_BYTES_OR_NULL) if takes == BYTES else type_.startswith("struct<")
-    why = f", the type of {shown}: {argument} of {caller} must be {takes}; {_FIXES[takes]}".replace("`", "'")
+    why = f", the type of {shown}: {argument} of {caller} must be {takes}; {_FIXES[takes]}".translate(_NO_NAME)
     wrong = sf.concat(sf.lit("a message from "), sf.translate(type_, "`", "'"), sf.lit(why))
     return sf.date_part(sf.when(is_right, "year").otherwise(wrong), sf.lit(None).cast("date")).isNull()
