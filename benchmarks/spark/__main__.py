@@ -30,7 +30,7 @@ from benchmarks.spark.broken import measure_broken
 from benchmarks.spark.comparison import compare_commits, compare_metadata
 from benchmarks.spark.dumps import measure_dumps
 from benchmarks.spark.engines import measure_samples, measure_traffic
-from benchmarks.spark.logs import measure_batches, measure_choices, measure_memory, measure_records
+from benchmarks.spark.logs import measure_batches, measure_choices, measure_columns, measure_memory, measure_records
 from benchmarks.spark.messages import COMMIT, METADATA
 from benchmarks.spark.offsets import measure_offsets
 from benchmarks.spark.progress import Progress
@@ -57,6 +57,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "broken": ("broken messages", measure_broken),
     "records": ("records of logs", measure_records),
     "choices": ("chosen columns, and Parquet", measure_choices),
+    "columns": ("the cost of each column", measure_columns),
     "batches": ("level=batches", measure_batches),
     "memory": ("memory", measure_memory),
     "dumps": ("beside kafka-dump-log", measure_dumps),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.reporting.report import Table
@@ -13,11 +14,14 @@ from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio, share_of
 from benchmarks.targets import Verdict
 from kipwire.tables.sources.batch_heads import RowFilter
+from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipwire.tables.sources.log_rows import read_rows
 from kipwire.tables.sources.segments import find_segments
 from kipwire.tables.sources.splits import cut_segment
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from kipwire.records.compression import Compression
 
 WHOLE = 1024 * MIB
@@ -25,6 +29,7 @@ WHOLE = 1024 * MIB
 SIZES: dict[Compression, int] = {"none": 256 * MIB, "lz4": 64 * MIB, "zstd": 32 * MIB}
 """Bytes on disk of the logs whose records are read, by codec: about two million records each."""
 ALL = "kafka_log: all columns"
+WHOLE_ROWS = {"columns": ",".join(LOG_SCHEMA.names)}
 PARQUET = "Parquet of equal content, Spark's own scan"
 FLOOR = "all columns ready in memory, from a Python data source"
 
@@ -46,7 +51,7 @@ def measure_records(run: Run) -> Findings:
     frames, counts, sizes = {}, {}, {}
     for compression, size in SIZES.items():
         folder = log_folder(run, compression, size)
-        frames[compression] = run.spark.read.format("kafka_log").load(str(folder))
+        frames[compression] = run.spark.read.format("kafka_log").options(**WHOLE_ROWS).load(str(folder))
         counts[compression] = PARTITIONS * log_size(compression, share_of(run, size) // PARTITIONS).records
         sizes[compression] = _mib(folder)
         if (found := frames[compression].count()) != counts[compression]:
@@ -80,13 +85,14 @@ def measure_choices(run: Run) -> Findings:
     """
     reader = run.spark.read.format("kafka_log")
     source = str(log_folder(run, "none", SIZES["none"]))
-    everything = reader.load(source)
+    everything = run.spark.read.format("kafka_log").options(**WHOLE_ROWS).load(source)
     name = f"log-parquet-{share_of(run, SIZES['none']) // MIB}"
     parquet = kept(run.data, name, lambda folder: everything.write.mode("overwrite").parquet(str(folder)))
     count, tasks = everything.count(), everything.rdd.getNumPartitions()
     first = next(read_rows(cut_segment(find_segments(source)[0])[0], RowFilter()))
     ready = ready_frame(run.spark, first, run.scratch / "ready.arrow", count, tasks)
     frames = {PARQUET: run.spark.read.parquet(str(parquet)), FLOOR: ready, ALL: everything}
+    frames["kafka_log: default columns"] = reader.load(source)
     for columns in ("offset,timestamp,key,value", "offset,timestamp"):
         frames[f"kafka_log: {columns}"] = reader.option("columns", columns).load(source)
     for name in (PARQUET, FLOOR):
@@ -101,6 +107,33 @@ def measure_choices(run: Run) -> Findings:
     table = Table("kafka_log: chosen columns, and equal Parquet", header, tuple(rows))
     verdict = Verdict("kafka_log: CPU / Parquet", "all columns", ratio(costs, ALL, PARQUET), 2.0, True)
     return Findings((table,), (verdict,))
+
+
+def measure_columns(run: Run) -> Findings:
+    """Measure the cost of each column beyond `offset`, and of `count()`, which makes all columns that are planned."""
+    source = str(log_folder(run, "none", SIZES["none"]))
+
+    def log(*columns: str) -> DataFrame:
+        return run.spark.read.format("kafka_log").options(**_chosen(columns)).load(source)
+
+    count = log("offset").count()
+    others = [name for name in ALL_LOG_COLUMNS.names if name != "offset"]
+    frames = {"offset": log("offset"), **{name: log("offset", name) for name in others}}
+    counted = {"default columns": log(), "all columns": log(*LOG_SCHEMA.names), "columns=offset": log("offset")}
+    frames |= {f"count(), {name}": frame.groupBy().count() for name, frame in counted.items()}
+    costs = interleaved(run, frames)
+    alone = median(one.cpu for one in costs["offset"])
+    rows = []
+    for name, taken in costs.items():
+        cpu = median(one.cpu for one in taken)
+        more = f"{(cpu - alone) / count * 1e6:.2f}" if name in others else ""
+        rows.append((name, f"{cpu / count * 1e6:.2f}", more))
+    header = ("read", "CPU µs a record", "more than offset")
+    return Findings((Table("kafka_log: the cost of each column, read with offset", header, tuple(rows)),))
+
+
+def _chosen(columns: tuple[str, ...]) -> dict[str, str]:
+    return {"columns": ",".join(columns)} if columns else {}
 
 
 def measure_batches(run: Run) -> Findings:

@@ -18,7 +18,7 @@ def logging_stays_on() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-@pytest.fixture(scope="module", params=["embedded", pytest.param("spark", marks=pytest.mark.night)])
+@pytest.fixture(scope="session", params=["embedded", pytest.param("spark", marks=pytest.mark.night)])
 def session(request: pytest.FixtureRequest) -> Iterator[Session]:
     """A session of each engine that runs jobs: the one in this process in every run, and Spark at night.
 

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import sleep
@@ -29,7 +30,8 @@ from kipjobs.engines.embedded.session import EmbeddedSession
 from kipwire.cli.jobs import JOBS
 from kipwire.records import Record, read_segment, with_offsets, write_batch
 from kipwire.tables.errors import JobError, out_of_space
-from tests.support.command_line import call
+from kipwire.tables.sources.log_columns import LOG_SCHEMA
+from tests.support.command_line import Done, call
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 
@@ -260,7 +262,8 @@ def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.Ca
 def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None:
     logs = large_log(tmp_path / "logs", 150_000)
     with EmbeddedSession(64) as session:
-        log = session.read.format("kafka_log").option("topics", "__consumer_offsets").load(str(logs)).persist()
+        options = {"topics": "__consumer_offsets", "columns": ",".join(LOG_SCHEMA.names)}
+        log = session.read.format("kafka_log").options(**options).load(str(logs)).persist()
         assert log.count() == 150_000
         assert log.dropDuplicates(["offset"]).count() == 150_000
 
@@ -268,7 +271,7 @@ def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None
 def test_an_error_of_memory_says_what_to_set() -> None:
     with EmbeddedSession(64) as session:
         rows = session.read.format("kafka_log").load(str(DATA / "segments"))
-        large = rows.limit(1).agg(Column("max(repeat('x', 200000000))", "text"))
+        large = rows.limit(1).agg(Column("max(repeat('x', 80000000))", "text"))
         with pytest.raises(
             JobError, match=r"do not fit in 64 MiB and on the disk of .*: set --memory to more MiB, or TMPDIR"
         ):
@@ -284,9 +287,18 @@ def test_a_full_disk_of_tables_is_not_that_of_temporary_files() -> None:
         assert out_of_space(raised.value) == advice
 
 
+Call = Callable[..., Done]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Calls the program in this process, which saves its start."""
+    return partial(call, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
 @pytest.mark.parametrize("mask", [0x40, 0x01])
-def test_an_impossible_last_offset_is_an_error_and_no_lag(mask: int, tmp_path: Path) -> None:
-    done = kipwire("offsets", damaged_offset(tmp_path, -1, mask))
+def test_an_impossible_last_offset_is_an_error_and_no_lag(mask: int, tmp_path: Path, called: Call) -> None:
+    done = called("offsets", damaged_offset(tmp_path, -1, mask))
     assert (done.returncode, done.stdout) == (2, "")
     assert re.search(r"/orders-0/0{20}\.log: the batch at byte \d+ ends at offset \d+; offsets there", done.stderr)
 
@@ -304,19 +316,19 @@ def damaged_offset(folder: Path, number: int, mask: int) -> Path:
 
 
 @pytest.mark.parametrize("job", ["offsets", "transactions", "compaction"])
-def test_a_negative_offset_is_an_error_that_names_the_batch(job: str, tmp_path: Path) -> None:
-    done = kipwire(job, damaged_offset(tmp_path, 1, 0xFF), *(("--topics", "orders") if job == "compaction" else ()))
+def test_a_negative_offset_is_an_error_that_names_the_batch(job: str, tmp_path: Path, called: Call) -> None:
+    done = called(job, damaged_offset(tmp_path, 1, 0xFF), *(("--topics", "orders") if job == "compaction" else ()))
     assert (done.returncode, done.stdout) == (2, "")
     batch = r"the batch at byte 4816 ends at offset -\d+; offsets there are from 0 to 2147483647"
     assert re.fullmatch(rf"kipwire: \S+/logs/orders-0/0{{20}}\.log: {batch}", done.stderr.strip())
 
 
-def test_lags_whose_sum_exceeds_64_bits_have_the_highest_total(tmp_path: Path) -> None:
+def test_lags_whose_sum_exceeds_64_bits_have_the_highest_total(tmp_path: Path, called: Call) -> None:
     logs = tmp_path / "logs"
     shutil.copytree(DATA / "segments", logs)
     high = with_offsets(write_batch([Record(offset=0, timestamp=1_700_000_000_000)]), 2**62)
     (logs / "orders-0" / f"{2**62:020}.log").write_bytes(high)
-    done = kipwire("offsets", logs, "-f", "json")
+    done = called("offsets", logs, "-f", "json")
     assert (done.returncode, done.stderr) == (0, "")
     totals = json.loads(done.stdout.splitlines()[0])
     assert (totals["table"], totals["unread_records"]) == ("totals", 2**63 - 1)

@@ -16,6 +16,6 @@ def rows(frame: DataFrame) -> list[dict[str, Any]]:
     return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
 
 
-def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of all tables of a report."""
-    return {table.name: rows(table.frame) for table in report.tables}
+def tables(report: Report, *names: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of these tables of a report."""
+    return {table.name: rows(table.frame) for table in report.tables if table.name in names}
