@@ -209,7 +209,7 @@ def test_a_page_that_fails_costs_no_table(
     def draw(axes: Any, rows: list[dict[str, Any]]) -> None:
         raise RecursionError("no such chart")
 
-    rows = SimpleNamespace(toArrow=lambda: pa.Table.from_pylist([row("a")]))
+    rows: Any = SimpleNamespace(toArrow=lambda: pa.Table.from_pylist([row("a")]))
     of_report = table("a", Frame("kept"))
     report = Report("r", (of_report,), (Chart("Lag", rows, draw),))
     monkeypatch.setattr(running, "first_rows", lambda one, most: FirstRows(one, (), (), True))

@@ -182,7 +182,7 @@ def test_workers_of_local_mode_run_this_python_if_theirs_cannot(monkeypatch: pyt
 
 def test_over_spark_connect_only_the_sources_are_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     class OverConnect:
-        """What `register` sees of such a session."""
+        """A session as `register` sees it."""
 
     registered: list[object] = []
     monkeypatch.setattr("kipspark.spark.sql.register_sources", registered.append)

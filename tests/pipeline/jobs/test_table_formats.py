@@ -183,7 +183,7 @@ def test_a_text_file_replaces_none_that_another_run_wrote(spark: SparkSession, t
         write_tables(tmp_path / "out", [Table("b", "", spark.range(2), ("id",))], TableFormat.CSV)
         return frame
 
-    late = SimpleNamespace(orderBy=meanwhile, schema=frame.schema, sparkSession=spark)
+    late: Any = SimpleNamespace(orderBy=meanwhile, schema=frame.schema, sparkSession=spark)
     first, second = Table("a", "", frame, ("id",)), Table("b", "", late, ("id",))
     with pytest.raises(JobError, match=r"out/b.csv: another run has written it meanwhile, and nothing is overwritten"):
         write_tables(tmp_path / "out", [first, second], TableFormat.CSV)
@@ -200,7 +200,7 @@ def test_a_folder_may_have_any_name(name: str, spark: SparkSession, tmp_path: Pa
 
 def test_text_is_not_written_where_spark_has_other_files(spark: SparkSession, tmp_path: Path) -> None:
     reader = SimpleNamespace(text=lambda _: SimpleNamespace(collect=list))
-    elsewhere = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
+    elsewhere: Any = SimpleNamespace(sparkSession=SimpleNamespace(read=reader), schema=spark.range(1).schema)
     table = Table("t", "", elsewhere, ())
     with pytest.raises(
         JobError,

@@ -66,7 +66,7 @@ class EmbeddedFunctions:
 
     Window = _Windows()
 
-    # What DuckDB has for the same values, by PySpark's name and its own; for the others a difference is made up.
+    # The same values under another name, or the same one. Functions below make up for a difference.
     base64 = _named("to_base64")
     coalesce = _named("coalesce")
     explode = _named("unnest")
