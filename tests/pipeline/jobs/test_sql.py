@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
@@ -164,19 +165,23 @@ def test_workers_of_local_mode_run_this_python_if_theirs_cannot(monkeypatch: pyt
     """A session whose workers run what is not there, or what the caller has sent something to."""
     registered: list[object] = []
     monkeypatch.setattr("kipspark.spark.sql.register_sources", registered.append)
-    monkeypatch.setattr("kipspark.spark.sql._why_without_functions", lambda _: None)
 
-    def register(master: str, sent: str = "") -> str:
+    def session(master: str, sent: str = "") -> Any:
         settings = {"spark.submit.pyFiles": sent}
         context = SimpleNamespace(master=master, pythonExec="/no/python3", getConf=lambda: settings)
-        kipspark.register(SimpleNamespace(_jsparkSession=None, sparkContext=context))  # type: ignore[arg-type]
-        return str(context.pythonExec)
+        return SimpleNamespace(_jsparkSession=None, sparkContext=context, version="4.3.0")
+
+    def register(master: str, sent: str = "") -> str:
+        one = session(master, sent)
+        with pytest.warns(UserWarning, match="no SQL functions here"):
+            kipspark.register(one)
+        return str(one.sparkContext.pythonExec)
 
     assert register("local[2]") == register("local") == register("local[*]") == sys.executable
     assert register("local[2]", "kipwire.zip") == register("spark://elsewhere:7077") == "/no/python3"
     assert len(registered) == 5
-    with pytest.raises(JobError, match=r"workers run /no/python3: there is no such program; set .* PYSPARK_PYTHON="):
-        register("local-cluster[2,1,1024]")
+    with pytest.raises(JobError, match=r"^Spark's workers run /no/python3: there is no such program; set .* PYSPARK_PYTHON="):
+        kipspark.register(session("local-cluster[2,1,1024]"))
     assert len(registered) == 5
 
 

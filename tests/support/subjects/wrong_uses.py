@@ -15,7 +15,7 @@ from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequest
 from kafka_messages.metadata_response import v4, v9
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponsePartition
 from kafka_records.record_batch.v2 import RecordBatch
-from kipjobs.engines import Column, DataFrame, functions_of
+from kipjobs.engines import Column, DataFrame, Functions
 from kipwire import aio
 from kipwire.connection import ClientConnection, Request, Response
 from kipwire.projection import VersionedProjection
@@ -191,8 +191,7 @@ async def open_wrongly() -> None:
     print(broker)
 
 
-def change_frames(frame: DataFrame, column: Column) -> None:
-    sf = functions_of(frame)
+def change_frames(frame: DataFrame, column: Column, sf: Functions) -> None:
     frame.fillna(0)  # type: ignore[attr-defined]
     frame.agg(sf.max("offset")).summary()  # type: ignore[attr-defined]
     frame.groupBy("topic").count()  # type: ignore[attr-defined]
