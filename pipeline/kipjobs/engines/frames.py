@@ -1,7 +1,7 @@
 """Sessions, frames and columns as jobs use them: all methods that a job may call, by the names of PySpark.
 
-Type checkers hold three to these protocols: jobs, which may call nothing else, the classes of `embedded`, and PySpark's,
-for which `kipspark.spark.engine` asserts it. A method that is added here needs its counterpart in `embedded`.
+Type checkers hold three to these protocols: jobs, which may call nothing else, the classes of `embedded`, and PySpark's
+own, for which `kipspark.spark.engine` asserts it. A method that is added here needs its counterpart in `embedded`.
 
 A function from frames to frames is generic in `Frame`: who gives it a frame of PySpark gets one of PySpark.
 """
