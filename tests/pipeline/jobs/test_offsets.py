@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.jobs import offsets
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.jobs.offsets.tables import ends
+from kipjobs.jobs.shared import running
+from kipjobs.jobs.shared.options import Outputs
 from kipjobs.jobs.shared.reading import committed
 from kipjobs.report.metrics import exposition
 from kipwire.logs.internal_topics import INTERNAL_TOPICS
 from kipwire.records import Record, read_segment, write_batch
 from kipwire.tables.arrow import TIMESTAMP
 from tests.support.subjects.both_engines import frame_of
+from tests.support.subjects.exposition import samples
 from tests.support.subjects.offset_logs import Batch, Commit, at, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
@@ -266,3 +270,38 @@ def test_members_come_and_go(session: Session) -> None:
     assert ("java-share", "share", "joined", "console-share-consumer") in seen
     epochs = [row["epoch"] for row in events if row["event"] == "epoch" and row["group"] == "kp-group"]
     assert epochs == [0, 1, 2, 3]
+
+
+def test_groups_are_metrics(session: Session, tmp_path: Path) -> None:
+    odd = 'of\n"two" \\ lines'
+    log = {0: [Batch(0, [0, 10]), Batch(2, [200])], 1: [Batch(0, [None])]}
+    commits = [Commit(odd, 0, 1, 20), Commit("g", 1, 0, 20), Commit("g", 0, 3, 300)]
+    report = offsets_report(session, write_logs(tmp_path / "logs", "t", log, commits))
+    running.deliver(report, Outputs(metrics=tmp_path / "kafka.prom"))
+    found = samples((tmp_path / "kafka.prom").read_text())
+    for kind in ("unknown", "damaged"):
+        assert found.pop(("kipwire_left_out", frozenset([("kind", kind)]))) == 0
+    as_of = found.pop(("kipwire_offsets_as_of_timestamp_seconds", frozenset()))
+    assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
+    ends = {
+        ("t", "0"): 3,
+        ("t", "1"): 1,
+        ("__consumer_offsets", "0"): 3,
+    }
+    expected = {
+        ("kafka_consumergroup_current_offset", "consumergroup"): {(odd, "0"): 1, ("g", "0"): 3, ("g", "1"): 0},
+        ("kafka_consumergroup_lag", "consumergroup"): {(odd, "0"): 2, ("g", "0"): 0, ("g", "1"): 1},
+        ("kafka_consumergroup_group_lag_seconds", "group"): {(odd, "0"): 300, ("g", "0"): 0},
+        ("kipwire_consumergroup_stalled_seconds", "consumergroup"): {(odd, "0"): 280, ("g", "1"): 280},
+    }
+    assert found == {
+        **{
+            ("kafka_topic_partition_current_offset", frozenset([("topic", topic), ("partition", number)])): end
+            for (topic, number), end in ends.items()
+        },
+        **{
+            (name, frozenset([(label, group), ("topic", "t"), ("partition", number)])): value
+            for (name, label), values in expected.items()
+            for (group, number), value in values.items()
+        },
+    }

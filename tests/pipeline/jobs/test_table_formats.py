@@ -24,7 +24,6 @@ from kipjobs.report.report import Report, Table
 from kipwire.cli.jobs import ReportFormat
 from kipwire.tables.errors import JobError
 from tests.support.subjects.exposition import samples
-from tests.support.subjects.offset_logs import Batch, Commit, write_logs
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
 pytestmark = [
@@ -227,38 +226,6 @@ def test_every_name_is_a_label_as_it_is(frame: DataFrame) -> None:
         **{("size", frozenset([("name", name), ("n", str(n))])): n / 4 for n, name in enumerate(NAMES) if n},
         **{("n", frozenset([("n", str(n))])): n for n in range(len(NAMES))},
         ("r", frozenset()): len(NAMES),
-    }
-
-
-def test_groups_are_metrics(spark: SparkSession, tmp_path: Path) -> None:
-    log = {0: [Batch(0, [0, 10]), Batch(2, [200])], 1: [Batch(0, [None])]}
-    commits = [Commit(NAMES[0], 0, 1, 20), Commit("g", 1, 0, 20), Commit("g", 0, 3, 300)]
-    report = offsets_report(spark, write_logs(tmp_path / "logs", "t", log, commits))
-    running.deliver(report, Outputs(metrics=tmp_path / "kafka.prom"))
-    found = samples((tmp_path / "kafka.prom").read_text())
-    as_of = found.pop(("kipwire_offsets_as_of_timestamp_seconds", frozenset()))
-    assert as_of == datetime(2026, 1, 1, 0, 5, tzinfo=UTC).timestamp()
-    ends = {
-        ("t", "0"): 3,
-        ("t", "1"): 1,
-        ("__consumer_offsets", "0"): 3,
-    }
-    expected = {
-        ("kafka_consumergroup_current_offset", "consumergroup"): {(NAMES[0], "0"): 1, ("g", "0"): 3, ("g", "1"): 0},
-        ("kafka_consumergroup_lag", "consumergroup"): {(NAMES[0], "0"): 2, ("g", "0"): 0, ("g", "1"): 1},
-        ("kafka_consumergroup_group_lag_seconds", "group"): {(NAMES[0], "0"): 300, ("g", "0"): 0},
-        ("kipwire_consumergroup_stalled_seconds", "consumergroup"): {(NAMES[0], "0"): 280, ("g", "1"): 280},
-    }
-    assert found == {
-        **{
-            ("kafka_topic_partition_current_offset", frozenset([("topic", topic), ("partition", number)])): end
-            for (topic, number), end in ends.items()
-        },
-        **{
-            (name, frozenset([(label, group), ("topic", "t"), ("partition", number)])): value
-            for (name, label), values in expected.items()
-            for (group, number), value in values.items()
-        },
     }
 
 
