@@ -21,6 +21,7 @@ from kipjobs.report.line import repeat_line
 from kipwire import KipwireError
 from kipwire.cli.command_line import fail, system_error
 from kipwire.tables.errors import out_of_space
+from kipwire.tables.processes import all_cores
 from kipwire.tools.text import print_err
 
 _BYTES_A_SECOND = 100 * 10**6
@@ -42,6 +43,8 @@ class Here(NamedTuple):
     memory: int
     """MiB that tables may take before they go to the disk."""
     progress: Progress
+    cores: int | None = None
+    """Number of cores to use; None for all."""
     are_here: bool = True
 
     @contextmanager
@@ -53,7 +56,7 @@ class Here(NamedTuple):
                 f"{size // _GB:,} GB take this process about {minutes:,} minutes; a cluster of more than {_CORES} "
                 "cores takes less: kipspark with --master or --remote runs the same job"
             )
-        with EmbeddedSession(self.memory, self.progress) as session:
+        with EmbeddedSession(self.memory, self.progress, self.cores) as session:
             yield session
 
     @contextmanager
@@ -70,6 +73,14 @@ _OPTIONS: Sequence[click.Parameter] = (
         default=MEMORY,
         metavar="MIB",
         help="MiB that tables may take before they go to a folder for temporary files, which TMPDIR chooses.",
+    ),
+    click.Option(
+        ["--cores"],
+        type=click.IntRange(min=1),
+        default=all_cores,
+        show_default="all",
+        metavar="N",
+        help="Cores to use; as many processes read large files, 1 for none but this one.",
     ),
 )
 
@@ -88,7 +99,7 @@ def here(name: str, function: Callable[..., Any]) -> click.Command:
             fail(out_of_space(error) or system_error(error))
 
     refusing.__click_params__ = getattr(function, "__click_params__", [])  # type: ignore[attr-defined]
-    return job_command(name, JOBS[name], refusing, lambda memory: Here(memory, Progress()), _OPTIONS)
+    return job_command(name, JOBS[name], refusing, lambda memory, cores: Here(memory, Progress(), cores), _OPTIONS)
 
 
 def __getattr__(name: str) -> click.Command:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +30,7 @@ from kipjobs.engines.embedded.session import EmbeddedSession
 from kipwire.cli.jobs import JOBS
 from kipwire.records import Record, read_segment, with_offsets, write_batch
 from kipwire.tables.errors import JobError, out_of_space
+from kipwire.tables.processes import all_cores
 from kipwire.tables.sources.log_columns import LOG_SCHEMA
 from tests.support.command_line import Done, call
 from tests.support.places import DATA, ROOT
@@ -257,6 +258,20 @@ def test_from_many_bytes_on_a_cluster_is_named_with_the_figure(capsys: pytest.Ca
     with here.session(MANY_BYTES - 1):
         pass
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("given", "cores"), [((), all_cores()), (("--cores", "1"), 1), (("--cores", "7"), 7)])
+def test_cores_are_those_of_the_engine_and_of_reading(given: tuple[str, ...], cores: int) -> None:
+    found: list[int] = []
+
+    def report(runner: Here) -> None:
+        with runner.session(None) as opened:
+            session = cast(EmbeddedSession, opened)
+            threads = session._database.sql("SELECT current_setting('threads')").fetchall()[0][0]
+            found.extend((session._readers.cores, threads))
+
+    here("offsets", report).main(given, prog_name="kipwire", standalone_mode=False)
+    assert found == [cores, min(cores, 4)]
 
 
 def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None:

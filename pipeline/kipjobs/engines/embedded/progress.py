@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from kipwire.tables.processes import Readers
 from kipwire.tables.sources.formats import Plan
 from kipwire.tools.text import count_of
 
@@ -22,18 +23,19 @@ class Progress:
         self._files_done = 0
         self._size_done = 0
 
-    def reading(self, plan: Plan) -> Iterator[pa.RecordBatch]:
+    def reading(self, plan: Plan, readers: Readers) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a plan, piece by piece, and count the files that are done."""
         work = list(plan.work())
         pieces = [list(plan.files(piece)) for piece in work]
+        sizes = [sum(size for _, size in files) for files in pieces]
         whole = {path for files in pieces for path, _ in files}
-        self._noun, self._files, self._size = plan.noun, len(whole), sum(size for files in pieces for _, size in files)
+        self._noun, self._files, self._size = plan.noun, len(whole), sum(sizes)
         self._files_done = self._size_done = 0
         done: set[str] = set()
-        for piece, files in zip(work, pieces, strict=True):
-            yield from plan.read(piece)
+        for rows, files, size in zip(readers.read(plan.read, work, sizes), pieces, sizes, strict=True):
+            yield from rows
             done.update(path for path, _ in files)
-            self._files_done, self._size_done = len(done), self._size_done + sum(size for _, size in files)
+            self._files_done, self._size_done = len(done), self._size_done + size
         self._files = 0
 
     def __str__(self) -> str:

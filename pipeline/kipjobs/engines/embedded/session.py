@@ -27,6 +27,7 @@ from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.functions import Engine
 from kipwire.tables.errors import JobError
+from kipwire.tables.processes import Readers
 from kipwire.tables.sources.formats import FORMATS
 
 MEMORY = 384
@@ -53,18 +54,20 @@ class EmbeddedSession:
 
     engine: Engine = ENGINE
 
-    def __init__(self, memory: int = MEMORY, progress: Progress | None = None) -> None:
+    def __init__(self, memory: int = MEMORY, progress: Progress | None = None, cores: int | None = None) -> None:
         """Open a session, which `stop` or the end of a `with` block closes.
 
         Args:
             memory: MiB that tables may take before they go to the disk.
             progress: counts the files that are read.
+            cores: number of cores to use; by default all that there are.
         """
         self._folder = Path(gettempdir()) / f"kipwire-{token_hex(8)}"
         self._remove = partial(shutil.rmtree, self._folder, ignore_errors=True)
         atexit.register(self._remove)  # before the folder is there, since Ctrl-C may come at any moment
         self._folder.mkdir(mode=0o700)
         self._progress = progress or Progress()
+        self._readers = Readers(cores)
         self._raised: BaseException | None = None
         self._functions: set[str] = set()
         self._memory = memory
@@ -73,7 +76,7 @@ class EmbeddedSession:
                 ":memory:",
                 config={
                     "memory_limit": f"{memory}MiB",
-                    "threads": min(os.cpu_count() or 1, 4),
+                    "threads": min(self._readers.cores, 4),
                     "temp_directory": str(self._folder),
                     "preserve_insertion_order": False,
                     "autoinstall_known_extensions": False,
@@ -97,6 +100,7 @@ class EmbeddedSession:
     def stop(self) -> None:
         """End the session, and remove its files from the disk."""
         try:
+            self._readers.close()
             self._database.close()
         finally:
             self._forget()
@@ -139,7 +143,7 @@ class EmbeddedSession:
         schema = found.schema(options)
         plan = found.plan({**_SPLIT, **options} if name == "kafka_log" else options)
 
-        return self.frame_of(schema, lambda: self._progress.reading(plan))
+        return self.frame_of(schema, lambda: self._progress.reading(plan, self._readers))
 
     @contextmanager
     def _running(self, sql: str, needs: frozenset[Need]) -> Iterator[duckdb.DuckDBPyConnection]:

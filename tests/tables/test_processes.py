@@ -1,0 +1,223 @@
+"""Reading with several processes: the same rows in the same order, errors, and ends of every kind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kipwire import DecodeError
+from kipwire.tables import processes
+from kipwire.tables.errors import SourceError
+from kipwire.tables.processes import ROOM, Readers
+from kipwire.tables.sources.formats import FORMATS
+from tests.support.pieces_of_rows import Piece, read, rows_of
+from tests.support.places import DATA
+
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="one process reads there"),
+    pytest.mark.xdist_group("processes"),  # which share the processes below
+]
+
+Values = tuple[int, int, bytes]
+
+
+@pytest.fixture(scope="module")
+def ready() -> Iterator[Readers]:
+    """Two processes that are ready."""
+    with Readers(2) as readers:
+        wait_until(readers._are_ready)
+        yield readers
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processes read from the second piece on, however short the work is."""
+    monkeypatch.setattr(processes, "_LEAST", 0)
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def batches(readers: Readers, pieces: Sequence[Piece]) -> Iterator[pa.RecordBatch]:
+    for rows in readers.read(read, pieces, [1] * len(pieces)):
+        yield from rows
+
+
+def values(batch: pa.RecordBatch) -> Values:
+    process, piece, number, data = (column[0].as_py() for column in batch)
+    assert process > 0
+    return piece, number, data
+
+
+def processes_of(some: Sequence[pa.RecordBatch]) -> set[int]:
+    return {batch.column(0)[0].as_py() for batch in some}
+
+
+def is_there(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+
+
+def test_rows_have_the_order_of_the_pieces_and_all_processes_read(ready: Readers) -> None:
+    pieces = [Piece(number, batches=number % 4, size=10 + number) for number in range(40)]
+    found = list(batches(ready, pieces))
+    assert list(map(values, found)) == [row for piece in pieces for row in rows_of(piece)]
+    assert processes_of(found) >= {reader.process for reader in ready._readers}
+
+
+@pytest.mark.parametrize(
+    "size", [1, ROOM // 3, ROOM + 1], ids=["small", "as large as the room", "larger than the room"]
+)
+def test_whoever_keeps_all_rows_has_them_all(ready: Readers, size: int) -> None:
+    pieces = [Piece(number, batches=1 if size > 1 else 200, size=size) for number in range(4)]
+    assert list(map(values, list(batches(ready, pieces)))) == [row for piece in pieces for row in rows_of(piece)]
+
+
+def test_rows_stay_as_they_are_while_the_processes_read_on(ready: Readers) -> None:
+    rows = batches(ready, [Piece(number, batches=20, size=ROOM // 200) for number in range(9)])
+    kept = [(batch, values(batch)) for _, batch in zip(range(120), rows, strict=False)][::7]
+    list(rows)
+    assert [values(batch) for batch, _ in kept] == [value for _, value in kept]
+
+
+def test_logs_have_the_same_batches_of_rows(ready: Readers) -> None:
+    plan = FORMATS["kafka_log"].plan({"path": str(DATA / "segments"), "splitBytes": "1000"})
+    work = list(plan.work())
+    assert len(work) > 10
+    alone = [batch for piece in work for batch in plan.read(piece)]
+    together = [batch for rows in ready.read(plan.read, work, [1] * len(work)) for batch in rows]
+    assert [batch.schema for batch in together] == [batch.schema for batch in alone] and together == alone
+
+
+@pytest.mark.parametrize(
+    ("ends", "type_", "text"),
+    [
+        ("damaged", DecodeError, "Message v3: topics[0].name at byte 17: is null"),
+        ("not found", FileNotFoundError, "[Errno 2] No such file or directory: '/there'"),
+        ("source", SourceError, "/there/x.log: cannot be read"),
+        ("odd", RuntimeError, "OddError: 1 and 2"),
+    ],
+)
+def test_an_error_comes_after_the_rows_before_it(ready: Readers, ends: str, type_: type[Exception], text: str) -> None:
+    pieces = [Piece(number, ends=ends if number >= 5 else "") for number in range(9)]
+    rows, found = batches(ready, pieces), []
+    with pytest.raises(type_) as raised:
+        for batch in rows:
+            found.append(values(batch))  # noqa: PERF401  those before the error, too
+    assert str(raised.value) == text and type(raised.value) is type_
+    assert found == [row for piece in pieces[:6] for row in rows_of(piece)]
+    del raised, rows
+    whole = [Piece(number) for number in range(9)]
+    assert list(map(values, batches(ready, whole))) == [row for piece in whole for row in rows_of(piece)]
+
+
+def test_reading_may_end_early_and_begin_again(ready: Readers) -> None:
+    many = [Piece(number, batches=100, size=ROOM // 200) for number in range(10)]
+    for count in (0, 1, 150, 250):
+        rows = batches(ready, many)
+        assert [values(next(rows))[:2] for _ in range(count)] == [divmod(one, 100) for one in range(count)]
+        del rows
+        few = [Piece(number) for number in range(5)]
+        assert list(map(values, batches(ready, few))) == [row for piece in few for row in rows_of(piece)]
+
+
+def test_two_tables_at_once_are_both_whole(ready: Readers) -> None:
+    one, other = ([Piece(number, size=size) for number in range(9)] for size in (5, 6))
+    pairs = list(zip(batches(ready, one), batches(ready, other), strict=True))
+    assert [values(batch) for batch, _ in pairs] == [row for piece in one for row in rows_of(piece)]
+    assert [values(batch) for _, batch in pairs] == [row for piece in other for row in rows_of(piece)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "which"),
+    [
+        ("killed", 3),
+        pytest.param("killed", 4, marks=pytest.mark.night),  # a fork of the first
+        pytest.param("exit", 4, marks=pytest.mark.night),
+    ],
+)
+def test_a_killed_process_is_one_line_and_leaves_no_other(ends: str, which: int) -> None:
+    with Readers(2) as readers:
+        wait_until(readers._are_ready)
+        numbers = [reader.process for reader in readers._readers]
+        pieces = [Piece(number, ends=ends if number == which else "") for number in range(9)]
+        line = r"one of 2 processes that read files was killed, as systems do .* \(--cores 1\) no other"
+        with pytest.raises(SourceError, match=line):
+            list(batches(readers, pieces))
+        wait_until(lambda: not any(is_there(one or 0) for one in numbers))
+
+
+def test_processes_that_cannot_start_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_WORTH", 0)
+    monkeypatch.setattr(processes, "_START", "import sys; sys.exit(1)")
+    pieces = [Piece(number) for number in range(2000)]
+    with Readers(2) as readers:
+        found = list(batches(readers, pieces))
+        wait_until(lambda: not readers._are_ready() and not readers._can_start)
+        found += batches(readers, pieces)
+    assert processes_of(found) == {os.getpid()} and len(found) == 12000
+
+
+def test_neither_one_core_nor_a_short_time_start_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Readers, "_start", lambda _: pytest.fail("a process is started"))
+    pieces = [Piece(number) for number in range(50)]
+    assert len(list(batches(Readers(2), pieces))) == 150  # by the pace a second is not left
+    monkeypatch.setattr(processes, "_WORTH", 0)
+    assert len(list(batches(Readers(1), pieces))) == 150
+
+
+_PROGRAM = """
+import sys, time
+from pathlib import Path
+from kipwire.tables import processes
+from tests.support.pieces_of_rows import Piece, read
+processes._LEAST = 0
+readers = processes.Readers(2)
+while not readers._are_ready():
+    time.sleep(0.01)
+pieces = [Piece(number, batches=99999) for number in range(9)]
+rows = (batch for some in readers.read(read, pieces, [1] * 9) for batch in some)
+print(*(reader.process for reader in readers._readers), flush=True)
+for batch in rows:
+    pass
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.night)])
+def test_no_process_is_left_after_the_one_that_wants_rows(number: signal.Signals) -> None:
+    """The program has no guard of its main module, which must not run again."""
+    started = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert started.stdout is not None
+    readers = list(map(int, started.stdout.readline().split()))
+    assert len(readers) == 2 and all(map(is_there, readers))
+    time.sleep(0.05)
+    if number == signal.SIGINT:
+        os.killpg(started.pid, number)  # as a terminal does
+    else:
+        started.send_signal(number)
+    _, err = started.communicate(timeout=60)
+    assert started.returncode in (-number, 1, 130)
+    assert err.count("Traceback") == (number == signal.SIGINT) and (
+        not err or err.rstrip().endswith("KeyboardInterrupt")
+    )
+    wait_until(lambda: not any(map(is_there, readers)))
