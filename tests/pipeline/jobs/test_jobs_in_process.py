@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
+from hashlib import md5
 from pathlib import Path
 from time import sleep
 from typing import Any, cast
@@ -21,15 +22,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kipjobs.commands import MANY_BYTES, Here, here
-from kipjobs.engines import engine_of
+from kipjobs.engines import engine_of, functions_of
 from kipjobs.engines.embedded.columns import Column
 from kipjobs.engines.embedded.engine import ENGINE
 from kipjobs.engines.embedded.frames import Frame
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.jobs import offsets
 from kipwire.cli.jobs import JOBS
 from kipwire.records import Record, read_segment, with_offsets, write_batch
 from kipwire.tables.errors import JobError, out_of_space
+from kipwire.tables.messages.records import DecodedRecords, Records, decode_coordinator
 from kipwire.tables.processes import all_cores
 from kipwire.tables.sources.log_columns import LOG_SCHEMA
 from tests.support.command_line import Done, call
@@ -272,6 +275,53 @@ def test_cores_are_those_of_the_engine_and_of_reading(given: tuple[str, ...], co
 
     here("offsets", report).main(given, prog_name="kipwire", standalone_mode=False)
     assert found == [cores, min(cores, 4)]
+
+
+@pytest.mark.parametrize("how", ["left", "inner"])
+def test_the_right_side_of_a_join_is_in_memory_and_never_a_log(how: str) -> None:
+    """The engine takes rows whose number it does not know for one row, and would keep all of a log."""
+    with EmbeddedSession() as session:
+        log = session.read.format("kafka_log").load(str(DATA / "segments"))
+        few = log.select("topic", "partition").distinct().persist()
+        assert few.count() > 10
+        joined = log.join(few, ["topic", "partition"], how)
+        with session._running(joined.sql, joined.needs) as cursor:
+            plan = cursor.execute(f"EXPLAIN (FORMAT json) {joined.sql}").fetchall()[0][1]
+        (join,) = joins_of(json.loads(plan)[0])
+        kept, scanned = (json.dumps(side) for side in reversed(join["children"]))
+        assert "ARROW_SCAN" in scanned and "ARROW_SCAN" not in kept
+
+
+def joins_of(operator: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the hash joins of a plan; of each, the second child is kept in memory."""
+    below = [join for child in operator["children"] for join in joins_of(child)]
+    return [operator, *below] if "HASH_JOIN" in operator["name"] else below
+
+
+def test_members_are_found_without_decoding_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = []
+
+    def counted(records: Records, key: pa.Array, value: pa.Array) -> DecodedRecords:
+        rows.extend(key.to_pylist())
+        return decode_coordinator(records, key, value)
+
+    monkeypatch.setattr("kipjobs.engines.embedded.decoders.decode_coordinator", counted)
+    with EmbeddedSession() as session:
+        log: Any = session.read.format("kafka_log").option("topics", offsets.TOPIC).load(str(DATA / "segments"))
+        commits = [key for (key,) in log.select("key").collect() if key.startswith(b"\0\1")]
+        assert len(offsets.membership(log).collect()) > 10
+    assert len(commits) > 10 and rows and not any(key.startswith(b"\0\1") for key in rows)
+
+
+def test_keys_are_compared_by_all_bits_of_one_hash() -> None:
+    with EmbeddedSession() as session:
+        log = session.read.format("kafka_log").load(str(DATA / "segments"))
+        one, other = functions_of(cast(Any, log)).hashes("value")
+        rows = log.select(cast(Any, one).alias("one"), cast(Any, other).alias("other"), "value").collect()
+        found = {value: (int(number), rest) for number, rest, value in rows if value is not None}
+        expected = {value: int.from_bytes(md5(value).digest(), "little", signed=True) for value in found}
+        assert {value: number for value, (number, _) in found.items()} == expected
+        assert {rest for _, rest in found.values()} == {0}
 
 
 def test_tables_that_do_not_fit_in_memory_go_to_the_disk(tmp_path: Path) -> None:

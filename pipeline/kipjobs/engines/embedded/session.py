@@ -79,6 +79,9 @@ class EmbeddedSession:
                     "threads": min(self._readers.cores, 4),
                     "temp_directory": str(self._folder),
                     "preserve_insertion_order": False,
+                    # The side of a join that is kept in memory is the right one, as jobs write it: the engine would
+                    # choose by numbers of rows, and takes a log, whose number it does not know, for one row.
+                    "disabled_optimizers": "join_order,build_side_probe_side",
                     "autoinstall_known_extensions": False,
                     "autoload_known_extensions": False,
                 },

@@ -18,6 +18,7 @@ INTERNAL = tuple(COORDINATORS)
 """The topics of brokers that are always compacted."""
 
 _REPLICA = ["topic", "partition", "folder"]
+_SEGMENT = [*_REPLICA, "base_offset"]
 _CLEANER = "cleaner-offset-checkpoint"
 _COMPACT = "compact"
 
@@ -51,11 +52,12 @@ def segments(records: Frame, files: Frame, aborted: Frame, held: Frame) -> Frame
         held: of `transactions.partitions`.
     """
     sf = functions_of(records)
+    listed = files.select("topic", "partition", folder(sf, "file").alias("folder"), "base_offset", "size", "file")
     by_segment = (
-        _keys_of_segments(_evaluate_records(records, aborted, held))
+        _keys_of_segments(_evaluate_records(records, listed, aborted, held))
         .withColumn("last_of_key", sf.max("last").over(sf.Window.partitionBy(*_REPLICA, "hash", "other_hash")))
         .withColumn("has_last", sf.col("last") == sf.col("last_of_key"))
-        .groupBy(*_REPLICA, "segment")
+        .groupBy(*_SEGMENT)
         .agg(
             sf.sum("records").alias("records"),
             sf.sum("bytes").alias("bytes"),
@@ -67,8 +69,7 @@ def segments(records: Frame, files: Frame, aborted: Frame, held: Frame) -> Frame
             sf.sum(sf.when(sf.col("has_last") & sf.col("last_is_tombstone"), 1).otherwise(0)).alias("tombstones"),
         )
     )
-    listed = files.select("topic", "partition", folder(sf, "file").alias("folder"), "base_offset", "size", "file")
-    return listed.join(by_segment.withColumnRenamed("segment", "file"), [*_REPLICA, "file"], "left").select(
+    return listed.join(by_segment, [*_SEGMENT], "left").select(
         *_REPLICA,
         "base_offset",
         "size",
@@ -81,8 +82,11 @@ def segments(records: Frame, files: Frame, aborted: Frame, held: Frame) -> Frame
     )
 
 
-def _evaluate_records(records: Frame, aborted: Frame, held: Frame) -> Frame:
-    """Return the hashes of keys, the bytes, and the state of records: tombstone, aborted, undecided, or with a key."""
+def _evaluate_records(records: Frame, listed: Frame, aborted: Frame, held: Frame) -> Frame:
+    """Return the hashes of keys, the bytes, and the state of records: tombstone, aborted, undecided, or with a key.
+
+    What is known of a record by its segment is found once for each segment, since records are many and paths are long.
+    """
     sf = functions_of(records)
     one, other = sf.hashes("key")
     transactions = aborted.where(sf.col("producer_id").isNotNull()).select(
@@ -92,9 +96,11 @@ def _evaluate_records(records: Frame, aborted: Frame, held: Frame) -> Frame:
         sf.col("last_offset").alias("last_aborted"),
     )
     stable = held.select("topic", "partition", "last_stable_offset")
+    places = listed.select(*_SEGMENT, sf.col("file").alias("segment"))
+    of_segments = places.join(sf.broadcast(stable), ["topic", "partition"], "left").drop("topic", "partition")
     is_aborted = sf.col("first_aborted").isNotNull()
     return (
-        records.withColumn("folder", folder(sf, "segment"))
+        records.join(sf.broadcast(of_segments), ["segment"], "left")
         .join(
             sf.broadcast(transactions.distinct()),
             sf.col("is_transactional")
@@ -103,10 +109,8 @@ def _evaluate_records(records: Frame, aborted: Frame, held: Frame) -> Frame:
             & sf.col("offset").between(sf.col("first_aborted"), sf.col("last_aborted")),
             "left",
         )
-        .join(sf.broadcast(stable), ["topic", "partition"], "left")
         .select(
-            *_REPLICA,
-            "segment",
+            *_SEGMENT,
             "offset",
             one.alias("hash"),
             other.alias("other_hash"),
@@ -124,7 +128,7 @@ def _keys_of_segments(judged: Frame) -> Frame:
     sf = functions_of(judged)
     last = sf.when(sf.col("counts") & ~sf.col("is_undecided"), sf.col("offset"))
     waits = sf.col("counts") & sf.col("is_undecided")
-    return judged.groupBy(*_REPLICA, "segment", "hash", "other_hash").agg(
+    return judged.groupBy(*_SEGMENT, "hash", "other_hash").agg(
         sf.count("*").alias("records"),
         sf.sum("bytes").alias("bytes"),
         sf.max(last).alias("last"),
