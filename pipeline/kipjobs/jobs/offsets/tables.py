@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Frame, Functions, functions_of
 from kipwire.logs.internal_topics import INTERNAL_TOPICS
+from kipwire.tables.messages.records import types_of
 
 TOPIC = "__consumer_offsets"
 OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")
@@ -191,8 +192,11 @@ def membership(log: Frame) -> Frame:
     record = sf.from_coordinator("key", "value", types=kinds)
     of_type = sf.Window.partitionBy("group", "type").orderBy("log_offset")
     of_member = sf.Window.partitionBy("group", "type", "member.member_id").orderBy("log_offset")
+    # Most records are commits: to leave them out by the first bytes of their keys is cheaper than to decode them.
+    numbers = [f"{number:04X}" for number, one in types_of("group").items() if one.name in kinds]
+    of_kinds = log.where(sf.hex(sf.substring("key", 1, 2)).isin(*numbers))
     return (
-        _coordinator_rows(log, record)
+        _coordinator_rows(of_kinds, record)
         .where(sf.col("record.type").isin(*kinds))
         .select(
             sf.col("timestamp").alias("time"),
