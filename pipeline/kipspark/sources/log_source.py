@@ -93,7 +93,13 @@ class _LogStreamReader(DataSourceStreamReader):
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.follower = Follower(request.segments, request.row_filter, request.split_bytes, request.fail_on_data_loss)
+        self.follower = Follower(
+            request.segments,
+            request.row_filter,
+            request.split_bytes,
+            request.fail_on_data_loss,
+            request.from_log_start,
+        )
         # Before Spark 4.2 `latestOffset` has no arguments, so the end of the last batch is kept here.
         self.reached = document(Reached())
 

@@ -79,6 +79,9 @@ class RowFilter(NamedTuple):
     """True if the bytes after the last whole batch of a log are one row with an error, too."""
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE
     """Bytes that the records of one batch may decompress to."""
+    committed: bool = False
+    """True if records of transactions that were aborted, or are open, are not wanted. The bounds end at the last stable
+    offset then."""
 
     @property
     def first_offset(self) -> int:

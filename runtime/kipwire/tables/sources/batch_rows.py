@@ -26,6 +26,7 @@ from kipwire.tables.sources.log_columns import Broken
 from kipwire.tables.sources.log_rows import items_of, unreadable
 from kipwire.tables.sources.segments import Segment
 from kipwire.tables.sources.splits import Split
+from kipwire.tables.sources.visibility import Outcomes
 
 BATCH_SCHEMA = pa.schema(
     [
@@ -73,6 +74,7 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
             read.
     """
     position, offsets = split.start, split.offsets
+    outcomes = Outcomes(split.segment, row_filter) if row_filter.committed else None
     while position < split.end:
         try:
             for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):
@@ -80,7 +82,7 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
                 before, is_odd = heads.compared(offsets)
                 if split.grows:  # Compaction leaves the last segment alone: its batches have a record for each offset
                     is_odd = is_odd | heads.lack_records()
-                yield from _rows_of(split, heads, (before, is_odd), row_filter, schema)
+                yield from _rows_of(split, heads, (before, is_odd), row_filter, outcomes, schema)
                 offsets = offsets._replace(before=int(before[-1]))
         except OSError as error:
             raise unreadable(split.segment, error) from None
@@ -115,9 +117,24 @@ def _fault(split: Split, position: int, row_filter: RowFilter) -> KipwireError |
 
 
 def _rows_of(
-    split: Split, heads: Heads, compared: tuple[Numbers, Numbers], row_filter: RowFilter, schema: pa.Schema
+    split: Split,
+    heads: Heads,
+    compared: tuple[Numbers, Numbers],
+    row_filter: RowFilter,
+    outcomes: Outcomes | None,
+    schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """Make the rows of heads; odd ones are checked one by one."""
+
+    def good_rows(start: int, end: int) -> Iterator[pa.RecordBatch]:
+        some = heads.between(start, end)
+        chosen = some.of(some.may_have(row_filter))
+        if outcomes is not None:
+            chosen = chosen.of(outcomes.shown(chosen))
+        if len(chosen.position):
+            arrays = [_column(segment, chosen, field) for field in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
     segment = split.segment
     start = 0
     before, is_odd = compared
@@ -128,17 +145,10 @@ def _rows_of(
             continue
         if not row_filter.permissive:
             raise fault
-        yield from _good_rows(segment, heads.between(start, odd), row_filter, schema)
+        yield from good_rows(start, odd)
         yield _broken_row(segment, Broken(int(heads.position[odd]), str(fault)), schema)
         start = odd + 1
-    yield from _good_rows(segment, heads.between(start, len(heads.position)), row_filter, schema)
-
-
-def _good_rows(segment: Segment, heads: Heads, row_filter: RowFilter, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    chosen = heads.of(heads.may_have(row_filter))
-    if len(chosen.position):
-        arrays = [_column(segment, chosen, field) for field in schema]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    yield from good_rows(start, len(heads.position))
 
 
 def _broken_row(segment: Segment, broken: Broken, schema: pa.Schema) -> pa.RecordBatch:

@@ -37,6 +37,7 @@ from kipwire.tables.sources.log_columns import (
 )
 from kipwire.tables.sources.segments import Segment
 from kipwire.tables.sources.splits import Split, narrow
+from kipwire.tables.sources.visibility import Outcomes
 from kipwire.tools.text import count_of
 
 ROWS = 16384
@@ -66,22 +67,26 @@ def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEM
         parts = narrow(split, row_filter)
     except OSError as error:
         raise unreadable(split.segment, error) from None
+    outcomes = Outcomes(split.segment, row_filter) if row_filter.committed else None
     for part in parts:
-        for batch in _batches(part, row_filter):
+        for batch in _batches(part, row_filter, outcomes):
             rows.add(batch)
             if rows.are_enough():
                 yield from rows.take()
     yield from rows.take()
 
 
-def _batches(split: Split, row_filter: RowFilter) -> Iterator[RecordBatch | Broken]:
+def _batches(split: Split, row_filter: RowFilter, outcomes: Outcomes | None) -> Iterator[RecordBatch | Broken]:
     """Yield the batches of a range that may have wanted records, and the broken ones.
 
     Nothing is left of a range that the broker has cut off from the file since it was listed.
     """
     for item in items_of(split, row_filter, split.start, check_crcs=row_filter.check_crcs):
-        if isinstance(item, RecordBatch) and item.is_control and not row_filter.control:
-            continue
+        if isinstance(item, RecordBatch):
+            if item.is_control and not row_filter.control:
+                continue
+            if outcomes is not None and not outcomes.shows(item):
+                continue
         yield item
 
 

@@ -23,6 +23,13 @@ from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, DEFAULT_LOG_SCHE
 from kipwire.tables.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipwire.tables.sources.segments import Listing, Segment, list_segments
 from kipwire.tables.sources.splits import DEFAULT_SPLIT_BYTES, Split, plan_splits
+from kipwire.tables.sources.visibility import (
+    ISOLATION_LEVELS,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    LogStarts,
+    stable_end,
+)
 
 OPTIONS = (
     *CHOSEN_OPTIONS,
@@ -32,6 +39,8 @@ OPTIONS = (
     "endingOffset",
     "startingTimestamp",
     "endingTimestamp",
+    "fromLogStart",
+    "isolationLevel",
     "includeControl",
     "checkCrc",
     "maxDecompressedSize",
@@ -94,6 +103,8 @@ class Request(NamedTuple):
     granularity: str
     schema: pa.Schema
     """The columns to make."""
+    from_log_start: bool = False
+    """True if records below the log starts of brokers are not wanted."""
 
     def listing(self) -> Listing:
         return list_segments(self.roots, self.chosen.topics, self.chosen.partitions, self.storage)
@@ -136,6 +147,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         permissive=options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
         tail=options.truth("includeTail", default=False),
         max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
+        committed=options.one_of("isolationLevel", ISOLATION_LEVELS, READ_UNCOMMITTED) == READ_COMMITTED,
     )
     return Request(
         roots=options.roots(),
@@ -147,6 +159,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         max_bytes=options.number("maxBytesPerTrigger", 1),
         granularity=granularity,
         schema=schema_of(options) if columns is None else columns(GRANULARITIES[granularity].schema),
+        from_log_start=options.truth("fromLogStart", default=False),
     )
 
 
@@ -160,12 +173,20 @@ def plan(request: Request) -> list[list[Work]]:
 
 def plan_segments(request: Request, segments: Iterable[Segment]) -> list[list[Work]]:
     """Group the ranges of listed segments into pieces of work."""
-    work = [
-        (split, request.row_filter)
-        for _, replica in groupby(segments, lambda segment: segment.folder)
-        for split in plan_splits(list(replica), request.row_filter, request.split_bytes)
-    ]
+    starts = LogStarts(request.row_filter.permissive) if request.from_log_start else None
+    work: list[Work] = []
+    for _, found in groupby(segments, lambda segment: segment.folder):
+        replica = list(found)
+        row_filter = _shown(request.row_filter, replica[0], starts)
+        work += [(split, row_filter) for split in plan_splits(replica, row_filter, request.split_bytes)]
     return group_work(work, request.split_bytes)
+
+
+def _shown(row_filter: RowFilter, segment: Segment, starts: LogStarts | None) -> RowFilter:
+    """Restrict a filter to what a consumer is shown of the log of a segment: its offsets from a start to an end."""
+    first = None if starts is None else starts.of(segment)
+    end = stable_end(segment, row_filter.permissive) if row_filter.committed else None
+    return row_filter.between(first or 0, end) if first or end is not None else row_filter
 
 
 def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:

@@ -21,6 +21,7 @@ from kipwire.tables.sources.changing_logs.losses import Present, check_is_there,
 from kipwire.tables.sources.changing_logs.positions import End, Position, Start, log_end, settle, start_at
 from kipwire.tables.sources.segments import Segment
 from kipwire.tables.sources.splits import Split, cut_segment
+from kipwire.tables.sources.visibility import LogStarts, Undecided, undecided
 
 _POSITIONS = 4
 """Number of positions remembered for each log: its end, and the starts and ends of batches of the stream."""
@@ -57,7 +58,12 @@ class Follower:
     """State of a stream between its batches. After a restart, it is rebuilt from the checkpoint and the folders."""
 
     def __init__(
-        self, segments: Callable[[], list[Segment]], row_filter: RowFilter, split_bytes: int, fail_on_data_loss: bool
+        self,
+        segments: Callable[[], list[Segment]],
+        row_filter: RowFilter,
+        split_bytes: int,
+        fail_on_data_loss: bool,
+        from_log_start: bool = False,
     ) -> None:
         """Begin to follow.
 
@@ -66,11 +72,14 @@ class Follower:
             row_filter: which records.
             split_bytes: bytes of a range.
             fail_on_data_loss: whether it is an error if records were deleted before they were read.
+            from_log_start: whether a log that is begun is read from the log start of its broker.
         """
         self._segments = segments
         self._row_filter = row_filter
         self._split_bytes = split_bytes
         self._fails = fail_on_data_loss
+        self._from_log_start = from_log_start
+        self._undecided: dict[str, Undecided] = {}
         self._ends: dict[str, End] = {}
         self._positions: dict[str, tuple[Position, ...]] = {}
         self._turns: dict[str, int] = {}
@@ -80,7 +89,7 @@ class Follower:
 
     def fix_target(self) -> None:
         """Stop the stream at the present ends of the logs."""
-        self._target = {folder: log.end.offset for folder, log in settle(self._logs).items()}
+        self._target = settle(lambda: {folder: self._end(folder, log) for folder, log in self._logs().items()})
 
     def ends(self) -> dict[str, int]:
         """Return the ends of the logs as of the last listing."""
@@ -160,6 +169,7 @@ class Follower:
             replica = list(found)
             logs[folder] = _Log(replica, log_end(replica[-1], self._ends.get(folder)))
         self._ends = {folder: log.end for folder, log in logs.items()}
+        self._undecided = {folder: found for folder, found in self._undecided.items() if folder in logs}
         return logs
 
     def _range(self, folder: str, log: _Log, reached: int | None) -> _Range | None:
@@ -169,13 +179,25 @@ class Follower:
         if is_new:
             what = f"{folder}: the log ends at offset {end}, before offset {reached}, up to which it was read"
             report_loss(f"{what}: it was cut off, or deleted and made again", self._fails)
+        end = self._end(folder, log)
         if self._target is not None:
             if is_new:
                 self._target[folder] = end
             end = min(end, self._target.get(folder, 0))
         if reached is not None and not is_new:
             return _Range(reached, end, False) if reached < end else None
+        if self._from_log_start:
+            start = max(start, min(LogStarts(self._row_filter.permissive).of(log.segments[0]), end))
         return _Range(start, max(start, end), True) if is_new or start < end else None
+
+    def _end(self, folder: str, log: _Log) -> int:
+        """Return the offset up to which a log may be read: its end, or the last stable offset."""
+        if not self._row_filter.committed:
+            return log.end.offset
+        found = undecided(log.segments, self._row_filter.permissive, self._undecided.get(folder))
+        self._undecided[folder] = found
+        stable = found.last_stable_offset
+        return log.end.offset if stable is None else min(stable, log.end.offset)
 
     def _limit_offsets(self, logs: Mapping[str, _Log], ranges: Mapping[str, _Range], limit: int) -> dict[str, int]:
         """Return the offsets up to which a limited batch reads."""
