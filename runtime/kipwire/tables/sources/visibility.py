@@ -331,7 +331,7 @@ class Outcomes:
         except (DecodeError, ValueError) as error:
             if self._permissive:
                 return False
-            reason = error.reason if isinstance(error, DecodeError) else "it is not a batch"
+            reason = without_number(error) if isinstance(error, DecodeError) else "it is not a batch"
             raise SourceError(
                 f"{marker.path}: the end of a transaction, at byte {marker.position}, cannot be read: {reason}"
             ) from None
