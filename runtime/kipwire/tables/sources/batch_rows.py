@@ -74,7 +74,7 @@ def read_batch_rows(split: Split, row_filter: RowFilter, schema: pa.Schema) -> I
             read.
     """
     position, offsets = split.start, split.offsets
-    outcomes = Outcomes(split.segment, row_filter) if row_filter.committed else None
+    outcomes = Outcomes(split, row_filter) if row_filter.committed else None
     while position < split.end:
         try:
             for heads in batch_heads_in(split.segment.path, position, split.end, split.segment.storage, split.limit):

@@ -67,7 +67,7 @@ def read_rows(split: Split, row_filter: RowFilter, schema: pa.Schema = LOG_SCHEM
         parts = narrow(split, row_filter)
     except OSError as error:
         raise unreadable(split.segment, error) from None
-    outcomes = Outcomes(split.segment, row_filter) if row_filter.committed else None
+    outcomes = Outcomes(split, row_filter) if row_filter.committed else None
     for part in parts:
         for batch in _batches(part, row_filter, outcomes):
             rows.add(batch)

@@ -1,11 +1,10 @@
 """What a consumer is shown of a log: from the log start on, and by `read_committed` only what is committed.
 
-A marker ends the transaction of a producer, so the next marker of its producer decides a batch, wherever a range of the
-log begins. Markers are found by the heads of batches, from the batch on and beyond the range, and read with their
-checksums. `.txnindex` files are not needed: brokers make one with the first aborted transaction of a segment, so a file
-that is missing says nothing, and one that is damaged has no checksum. The last stable offset is the first offset of the
-first open transaction. A producer snapshot has those that are open where the last segment begins, so only that one is
-looked through.
+The next marker of its producer decides a batch of a transaction, wherever a range of the log begins. Markers are found
+by the heads of batches and read with their checksums. Producer snapshots, where they are, save work: by them segments
+are passed over in which a transaction does not end, and only the last segment is looked through for the last stable
+offset, which is the first offset of the first open transaction. `.txnindex` files are not used: brokers make one with
+the first aborted transaction of a segment, so one that is missing says nothing, and none has a checksum.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import os
 import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -34,17 +34,19 @@ from kipwire.tables.files.stores import is_url
 from kipwire.tables.sources.batch_heads import Heads, Numbers, RowFilter, batch_heads_in
 from kipwire.tables.sources.changing_logs.positions import settle
 from kipwire.tables.sources.segments import Segment, find_segments
-from kipwire.tables.sources.splits import position_before
+from kipwire.tables.sources.splits import Split, position_before
 
 ISOLATION_LEVELS = READ_UNCOMMITTED, READ_COMMITTED = ("read_uncommitted", "read_committed")
 """Consumers' words: all records, or those of transactions only once they are committed."""
 
 _LOG_STARTS = "log-start-offset-checkpoint"
 _PRODUCERS = re.compile(r"([0-9]{20})\.snapshot")
-_LEAST_WINDOW, _MOST_WINDOW = 1 << 20, 1 << 30
+_LEAST_WINDOW, _MOST_WINDOW = 1 << 20, 1 << 26
 """Bytes of a segment whose heads are looked at at once: few first, since most transactions end soon."""
 _MOST_OF_MARKER = 1 << 16
 """Bytes that the end of a transaction has at most; Kafka writes less than a hundred."""
+_NEVER = 2**63
+"""Offset of the end of a transaction that has none."""
 _MOST_TIMES = 20
 """Number of times that a segment may be replaced while the ends of transactions are looked for."""
 _NONE: Mapping[int, int] = MappingProxyType({})
@@ -226,16 +228,59 @@ class _Marker(NamedTuple):
     """The batch."""
 
 
-class Outcomes:
-    """The outcomes of transactions with batches in a range of a segment; it is asked in the order of the batches."""
+class _Part:
+    """The markers in a part of a segment, found as far as they are asked for."""
 
-    def __init__(self, segment: Segment, row_filter: RowFilter) -> None:
+    def __init__(self, segment: Segment, start: int, end: int | None, permissive: bool) -> None:
+        """Take the part, which begins where a batch does; without an end it is the rest of the file."""
+        self.segment = segment
+        self._chunks = self._look(start, end, permissive)
+        self._markers: defaultdict[int, deque[_Marker]] = defaultdict(deque)
+
+    def marker(self, producer: int, offset: int) -> _Marker | None:
+        """Return the next marker of a producer after an offset, and forget those before it; None if there is none."""
+        markers = self._markers[producer]
+        while True:
+            while markers:
+                marker = markers.popleft()
+                if marker.offset > offset:
+                    return marker
+            heads = next(self._chunks, None)
+            if heads is None:
+                return None
+            self._keep(heads)
+
+    def _look(self, start: int, end: int | None, permissive: bool) -> Iterator[Heads]:
+        segment = self.segment
+        end = size_of(segment.path, segment.storage) if end is None else end
+        yield from _heads(segment, start, end, permissive, grows=True)
+
+    def _keep(self, heads: Heads) -> None:
+        places = np.flatnonzero(heads.is_control & heads.is_transactional & (heads.records_count > 0)).tolist()
+        if not places:
+            return
+        with ranges_of(self.segment.path, self.segment.storage) as (read_at, _):
+            for at in places:
+                place, size = int(heads.position[at]), int(heads.size[at])
+                data = read_at(min(size, _MOST_OF_MARKER), place)
+                marker = _Marker(int(heads.last_offset[at]), self.segment.path, place, data)
+                self._markers[int(heads.producer_id[at])].append(marker)
+
+
+class Outcomes:
+    """The outcomes of the transactions with batches in a range of a segment, asked for in the order of the batches."""
+
+    def __init__(self, split: Split, row_filter: RowFilter) -> None:
         """Begin; the filter says if damage is an error, and if checksums count."""
-        self._segment = segment
+        self._split = split
         self._permissive = row_filter.permissive
         self._check_crcs = row_filter.check_crcs
-        self._ahead: Iterator[tuple[Segment, Heads]] | None = None
-        self._markers: defaultdict[int, deque[_Marker]] = defaultdict(deque)
+        self._within: _Part | None = None
+        """The range, from its first batch of a transaction on."""
+        self._beyond: list[_Part] | None = None
+        """The rest of the segment, and those that follow it."""
+        self._opened: dict[int, dict[int, int] | None] = {}
+        """Transactions that producer snapshots have as open, by the offset of the snapshot; None without one."""
         self._decided: dict[int, tuple[int, bool]] = {}
         """Offset of the last marker, and its decision, by producer."""
 
@@ -243,20 +288,21 @@ class Outcomes:
         """Decide if a reader of committed records is shown a batch; it is, if the batch has nothing to decide."""
         if not batch.is_transactional or batch.is_control or not batch.records_count:
             return True
-        return self.is_committed(batch.producer_id, batch.last_offset, batch.position)
+        return self._is_committed(batch.producer_id, batch.last_offset, batch.position)
 
     def shown(self, heads: Heads) -> Numbers:
         """Return a mask of the batches for which `shows` is true."""
-        of_transactions = heads.is_transactional & ~heads.is_control & (heads.records_count > 0)
         mask = np.full(len(heads.position), True)
-        for at in np.flatnonzero(of_transactions).tolist():
-            mask[at] = self.is_committed(
-                int(heads.producer_id[at]), int(heads.last_offset[at]), int(heads.position[at])
-            )
+        of_transactions = np.flatnonzero(heads.is_transactional & ~heads.is_control & (heads.records_count > 0))
+        columns = (heads.producer_id, heads.last_offset, heads.position)
+        for at, *of_batch in zip(
+            of_transactions.tolist(), *(column[of_transactions].tolist() for column in columns), strict=True
+        ):
+            mask[at] = self._is_committed(*of_batch)
         return mask
 
-    def is_committed(self, producer: int, offset: int, position: int) -> bool:
-        """Find out whether a transaction was committed; False if it is open.
+    def _is_committed(self, producer: int, offset: int, position: int) -> bool:
+        """Find out if a transaction was committed; False if it is open.
 
         Args:
             producer: its id.
@@ -264,64 +310,61 @@ class Outcomes:
             position: of that batch.
 
         Raises:
-            DecodeError: the marker, or what comes before it, is damaged; not if damage is permitted.
-            SourceError: a file cannot be read.
+            DecodeError: bytes before the marker are damaged; not if damage is permitted.
+            SourceError: a file cannot be read, or the marker is damaged; not the latter if damage is permitted.
         """
         until, is_committed = self._decided.get(producer, (-1, False))
         if offset < until:
             return is_committed
-        markers = self._markers[producer]
+        segment = self._split.segment
         try:
-            while True:
-                while markers:
-                    marker = markers.popleft()
-                    if marker.offset > offset:
-                        self._decided[producer] = marker.offset, self._commits(marker)
-                        return self._decided[producer][1]
-                if not self._look_ahead(position):
-                    break
+            if self._within is None:
+                self._within = _Part(segment, position, self._split.end, self._permissive)
+            marker = self._within.marker(producer, offset) or self._marker_beyond(producer, offset)
         except OSError as error:
-            path = os.fspath(error.filename or self._segment.path)
+            path = os.fspath(error.filename or segment.path)
             raise SourceError(f"{path}: cannot be read: {error.strerror or error}") from None
-        if not is_url(self._segment.path) and not os.path.exists(self._segment.path):  # noqa: PTH110  as in segments.py
-            raise SourceError(f"{self._segment.path}: was deleted before the ends of its transactions were read")
-        return False
+        if marker is None:
+            if not is_url(segment.path) and not os.path.exists(segment.path):  # noqa: PTH110  as in segments.py
+                raise SourceError(f"{segment.path}: was deleted before the ends of its transactions were read")
+            until, is_committed = _NEVER, False
+        else:
+            until, is_committed = marker.offset, self._commits(marker)
+        self._decided[producer] = until, is_committed
+        return is_committed
 
-    def _look_ahead(self, position: int) -> bool:
-        """Find more markers, at first from a position on; false at the end of the log."""
-        if self._ahead is None:
-            self._ahead = self._heads_ahead(position)
-        segment, heads = next(self._ahead, (None, None))
-        if segment is None or heads is None:
-            return False
-        places = np.flatnonzero(heads.is_control & heads.is_transactional & (heads.records_count > 0)).tolist()
-        if places:
-            with ranges_of(segment.path, segment.storage) as (read_at, _):
-                for at in places:
-                    place, size = int(heads.position[at]), int(heads.size[at])
-                    data = read_at(min(size, _MOST_OF_MARKER), place)
-                    marker = _Marker(int(heads.last_offset[at]), segment.path, place, data)
-                    self._markers[int(heads.producer_id[at])].append(marker)
-        return True
-
-    def _heads_ahead(self, position: int) -> Iterator[tuple[Segment, Heads]]:
-        """Yield the heads from a position of the segment on, and then of the segments that follow it in its folder."""
-        segment, start, times = self._segment, position, 0
-        while True:
+    def _marker_beyond(self, producer: int, offset: int) -> _Marker | None:
+        """Find the next marker of a producer after the range; None if the log has none."""
+        for _ in range(_MOST_TIMES):
             try:
-                end = size_of(segment.path, segment.storage)
-                for heads in _heads(segment, start, end, self._permissive, grows=True):
-                    yield segment, heads
-                times = 0
-            except FileNotFoundError:  # compaction has replaced it by one with the same batches, or fewer
-                times += 1
-                if segment is self._segment or times > _MOST_TIMES:
-                    raise
-            done = segment.base_offset if not times else segment.base_offset - 1
-            following = next((one for one in _replica(self._segment) if one.base_offset > done), None)
-            if following is None:
-                return
-            segment, start = following, 0
+                if self._beyond is None:
+                    self._beyond = self._parts_beyond()
+                for part, following in zip_longest(self._beyond, self._beyond[1:]):
+                    # Segments are passed over in which the transaction does not end, by the snapshots between them.
+                    is_open = following is not None and self._is_open_at(following.segment, producer, offset)
+                    marker = None if is_open else part.marker(producer, offset)
+                    if marker is not None:
+                        return marker
+                return None
+            except FileNotFoundError:  # compaction has replaced a segment by one with the same batches, or fewer
+                self._beyond = None
+        raise SourceError(f"{self._split.segment.folder}: segments were replaced {_MOST_TIMES} times; read it again")
+
+    def _parts_beyond(self) -> list[_Part]:
+        own = self._split.segment
+        following = [one for one in _replica(own) if one.base_offset > own.base_offset]
+        return [
+            _Part(own, self._split.end, None, self._permissive),
+            *(_Part(one, 0, None, self._permissive) for one in following),
+        ]
+
+    def _is_open_at(self, segment: Segment, producer: int, offset: int) -> bool:
+        """True if the transaction with an offset is open where a segment begins, by the snapshot there."""
+        at = segment.base_offset
+        if at not in self._opened:
+            self._opened[at] = _open_in(f"{segment.folder}/{at:020}.snapshot", segment)
+        started = self._opened[at]
+        return started is not None and producer in started and started[producer] <= offset
 
     def _commits(self, marker: _Marker) -> bool:
         """Decide as a consumer does, which leaves out aborted transactions."""
