@@ -105,6 +105,26 @@ def test_dead_is_what_a_later_record_replaces_and_dirty_what_the_cleaner_would_t
     }
 
 
+@pytest.mark.parametrize(
+    ("cleaned", "start", "clean", "dirty"),
+    [
+        (0, 0, (), (0, 4, 7)),
+        (0, 7, (0, 4), (7,)),  # the cleaner begins at the log start, after where it has come
+        (4, 2, (0,), (4, 7)),
+        (99, 4, (0,), (4, 7)),  # after the end, so that it begins anew, at the log start
+    ],
+)
+def test_the_cleaner_begins_no_earlier_than_the_log_starts(
+    session: Session, tmp_path: Path, cleaned: int, start: int, clean: tuple[int, ...], dirty: tuple[int, ...]
+) -> None:
+    write_compacted(tmp_path, f"stock 0 {cleaned}")
+    (tmp_path / "log-start-offset-checkpoint").write_text(f"0\n1\nstock 0 {start}\n")
+    (row,) = table(compaction_report(session, tmp_path, ["stock"]), "partitions")
+    size = {int(file.stem): file.stat().st_size for file in (tmp_path / "stock-0").glob("*.log")}
+    of_dirty = sum(size[base] for base in dirty)
+    assert row["dirty_ratio"] == pytest.approx(of_dirty / (of_dirty + sum(size[base] for base in clean)))
+
+
 def test_compacted_topics_are_those_of_the_metadata_log_and_of_brokers(session: Session) -> None:
     found = {row["topic"] for row in table(compaction_report(session, SEGMENTS, []), "partitions")}
     assert found == {"__consumer_offsets", "__transaction_state", "__share_group_state", "compacted"}

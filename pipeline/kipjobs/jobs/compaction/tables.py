@@ -19,7 +19,7 @@ INTERNAL = tuple(COORDINATORS)
 
 _REPLICA = ["topic", "partition", "folder"]
 _SEGMENT = [*_REPLICA, "base_offset"]
-_CLEANER = "cleaner-offset-checkpoint"
+_CLEANER, _LOG_START = "cleaner-offset-checkpoint", "log-start-offset-checkpoint"
 _COMPACT = "compact"
 
 
@@ -154,13 +154,14 @@ def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame) -> Frame
         held: of `transactions.partitions`.
     """
     sf = functions_of(judged_segments)
-    cleaned = checkpoints.where(sf.col("checkpoint") == _CLEANER).select(
-        folder(sf, "file").alias("log_dir"), "topic", "partition", sf.col("offset").alias("cleaned_to")
+    of_replicas = checkpoints.groupBy(folder(sf, "file").alias("log_dir"), "topic", "partition").agg(
+        sf.max(sf.when(sf.col("checkpoint") == _CLEANER, sf.col("offset"))).alias("cleaned_to"),
+        sf.max(sf.when(sf.col("checkpoint") == _LOG_START, sf.col("offset"))).alias("removed_to"),
     )
     totals = ("size", "records", "bytes", "dead_records", "dead_bytes", "aborted_records", "tombstones")
     located = (
         judged_segments.withColumn("log_dir", folder(sf, "folder"))
-        .join(sf.broadcast(cleaned), ["log_dir", "topic", "partition"], "left")
+        .join(sf.broadcast(of_replicas), ["log_dir", "topic", "partition"], "left")
         .join(sf.broadcast(held.select("topic", "partition", "last_stable_offset", "end_offset")), _REPLICA[:2], "left")
     )
     return (
@@ -228,7 +229,7 @@ def _with_cleaning(located: Frame) -> Frame:
     has_bound = (base <= sf.col("bound")) & (sf.coalesce("next_base", sf.col("bound") + 1) > sf.col("bound"))
     has_start = (base <= sf.col("start")) & (sf.coalesce("next_base", sf.col("start") + 1) > sf.col("start"))
     return (
-        located.withColumn("log_start", sf.min(base).over(of_log))
+        located.withColumn("log_start", sf.greatest(sf.min(base).over(of_log), sf.col("removed_to")))
         .withColumn("active", sf.max(base).over(of_log))
         .withColumn("next_base", sf.lead(base).over(in_order))
         .withColumn("first_dirty", sf.when(is_known, sf.col("cleaned_to")).otherwise(sf.col("log_start")))
