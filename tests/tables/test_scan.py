@@ -217,12 +217,12 @@ WRONG: list[tuple[Wanted, type[Exception], str]] = [
     ({"decode": "coordinator", "topics": "orders"}, JobError, "reads one topic, of __consumer_offsets, "),
     ({"decode": "group"}, JobError, "decode must be coordinator or metadata, not 'group'"),  # type: ignore[typeddict-item]
     ({"decode": "metadata", "control": True}, JobError, "control needs bytes"),
-    ({"level": "frames", "topics": "a"}, JobError, "topics, partitions, bounds, control and mode "),
+    ({"level": "frames", "topics": "a"}, JobError, "topics, partitions, bounds, control, committed and mode "),
     ({"level": "batches", "message": "OffsetCommitValue"}, JobError, 'message and decode need level="records"'),
     ({"level": "rows"}, JobError, "level must be one of records, batches, frames, not 'rows'"),  # type: ignore[typeddict-item]
     ({"mode": "LENIENT"}, JobError, "mode must be FAILFAST or PERMISSIVE, not 'LENIENT'"),
     ({"from_offset": -1}, JobError, "from_offset is -1; it must be an offset, 0 or more"),
-    ({"committed": True}, JobError, "committed needs a cluster"),
+    ({"level": "frames", "committed": True}, JobError, "committed and mode PERMISSIVE need logs, not captures"),
 ]
 
 

@@ -81,7 +81,7 @@ class Wanted(TypedDict, total=False):
     until: datetime | int
     """Excluded."""
     committed: bool
-    """Of brokers: without open and aborted transactions."""
+    """Without open and aborted transactions."""
     control: bool
     """With the control records of transactions."""
     mode: str
@@ -120,7 +120,6 @@ class Query:
     schema: pa.Schema
     """The columns, in their order."""
     content: Content | None
-    committed: bool
     fails: bool
     storage: Storage
 
@@ -206,7 +205,8 @@ class Query:
         from kipwire.tables.sources.topics import TopicRequest
 
         assert not isinstance(self.source, tuple)
-        return TopicRequest(self.source, self.chosen, self.row_filter, self.committed, self.fails, self.read_columns)
+        committed = self.row_filter.committed
+        return TopicRequest(self.source, self.chosen, self.row_filter, committed, self.fails, self.read_columns)
 
     def finish(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Decode what a source has read, and put the columns in order.
@@ -276,10 +276,9 @@ def query_of(
         (decodes and level != "records", 'message and decode need level="records"'),
         (decodes and control, "control needs bytes: it cannot be used with message or decode"),
         (is_cluster and level != "records", f"level={level!r} needs paths, not a cluster"),
-        (committed and not is_cluster, "committed needs a cluster"),
         (
-            level == "frames" and (chosen != Chosen() or is_bounded or control or checked == PERMISSIVE),
-            "topics, partitions, bounds, control and mode PERMISSIVE need logs, not captures",
+            level == "frames" and (chosen != Chosen() or is_bounded or control or committed or checked == PERMISSIVE),
+            "topics, partitions, bounds, control, committed and mode PERMISSIVE need logs, not captures",
         ),
     ):
         if is_wrong:
@@ -294,10 +293,9 @@ def query_of(
         source=roots,
         level=level,
         chosen=chosen,
-        row_filter=RowFilter(bounds, control=control, permissive=checked == PERMISSIVE),
+        row_filter=RowFilter(bounds, control=control, permissive=checked == PERMISSIVE, committed=committed),
         schema=_schema(level, columns, content, checked),
         content=content,
-        committed=committed,
         fails=fail_on_data_loss,
         storage=storage_of(storage or {}),
     )

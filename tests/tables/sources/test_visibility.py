@@ -7,6 +7,7 @@ from random import Random
 from struct import pack
 from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 
 from kafka_messages.aborted_txn.v0 import AbortedTxn
@@ -16,8 +17,11 @@ from kipwire import KipwireError
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, read_batches, read_committed, write_batch
 from kipwire.records.control import end_marker_key
+from kipwire.tables import scan
 from kipwire.tables.errors import SourceError
+from kipwire.tables.query import query_of
 from kipwire.tables.sources.formats import log_plan
+from kipwire.tables.writing.export import export
 from tests.tables.sources.test_streams import Stream
 
 TOPIC = "orders-0"
@@ -208,6 +212,19 @@ def test_damage_is_an_error_or_left_out(tmp_path: Path, seed: int) -> None:
         rows = read(tmp_path, mode="PERMISSIVE", **of_all)
         every = read(tmp_path, mode="PERMISSIVE", isolationLevel="read_uncommitted", **of_all)
         assert [row for row in rows if row["error"] is None and row not in every] == []
+
+
+def test_tables_wait_for_the_ends_of_transactions_and_have_each_record_once(tmp_path: Path) -> None:
+    log, out, random = Log(tmp_path / "logs" / TOPIC), tmp_path / "out.parquet", Random(3)
+    for _ in range(6):
+        for _ in range(8):
+            log.act(random)
+        export(query_of(tmp_path / "logs", columns=["offset"], committed=True), out, (), tmp_path / "state.json")
+        files = sorted(out.glob("*.parquet"))
+        assert [row["offset"] for file in files for row in pq.read_table(file).to_pylist()] == log.shown()
+        assert (
+            scan(tmp_path / "logs", columns=["offset"], committed=True).read_all()["offset"].to_pylist() == log.shown()
+        )
 
 
 def aborted_and_committed(folder: Path) -> Log:

@@ -148,8 +148,8 @@ def dump(
         fail("--space needs --summary, and batches of Kafka")
     if (value or record_key) and not records:
         fail("--value and --record-key need --records")
-    if committed and brokers is None:
-        fail("--committed needs --brokers")
+    if committed and brokers is None and others["out"] is None:
+        fail("--committed needs --brokers or --out")
     if last is not None and (from_offset is not None or since is not None):
         other = "--since" if from_offset is None else "--from-offset"
         fail(f"--last cannot be used with {other}: each says where to begin; give one of them")

@@ -93,6 +93,7 @@ def _query(
         "until": bounds.end_timestamp,
         "fail_on_data_loss": not table.allow_data_loss,
         "topics": table.topic,
+        "committed": committed,
     }
     if table.permissive:
         wanted["mode"] = PERMISSIVE
@@ -120,7 +121,6 @@ def _query(
     wanted |= {
         "topics": sorted(topics),
         "partitions": sorted(one for one in numbers if one is not None),
-        "committed": committed,
     }
     return query_of(Cluster(brokers, settings), **wanted)
 

@@ -198,7 +198,7 @@ def _asked(query: Query, out: Path, by: tuple[str, ...]) -> dict[str, Any]:
         "bounds": None if not query.row_filter.is_bounded else str(tuple(bounds)),
         "records": " and ".join(
             word
-            for word, is_wanted in (("committed", query.committed), ("control", query.row_filter.control))
+            for word, is_wanted in (("committed", query.row_filter.committed), ("control", query.row_filter.control))
             if is_wanted
         )
         or None,
