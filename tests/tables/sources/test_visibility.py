@@ -238,6 +238,36 @@ def aborted_and_committed(folder: Path) -> Log:
     return log
 
 
+def test_a_snapshot_after_the_end_of_a_copy_decides_nothing(tmp_path: Path) -> None:
+    log = Log(tmp_path / TOPIC)
+    log.send(-1, in_transaction=False)
+    log.send(1)
+    file, position = log.folder / f"{0:020}.log", len(log.data)
+    log.send(-1, in_transaction=False)
+    file.with_suffix(".index").write_bytes(pack(">ii", 2, position))
+    copied = file.read_bytes()
+    log.end(1, "COMMIT")
+    log.roll()
+    (log.folder / f"{log.next:020}.log").unlink()
+    file.write_bytes(copied)
+    assert [*log.folder.glob("*.snapshot")]
+    assert offsets(tmp_path) == [0]
+
+
+def test_a_stream_forgets_the_transactions_of_a_log_that_was_cut_off_and_written_again(tmp_path: Path) -> None:
+    log = Log(tmp_path / TOPIC)
+    log.send(-1, in_transaction=False)
+    log.send(1)
+    stream = Stream(tmp_path, isolationLevel="read_committed")
+    assert stream.all() == [(TOPIC, 0)]
+    file = log.folder / f"{0:020}.log"
+    with file.open("r+b") as opened:
+        opened.truncate(next(read_batches(log.data)).size)
+    log.next, log.open = 1, {}
+    log.send(-1, 20, in_transaction=False)
+    assert stream.all() == [(TOPIC, at) for at in range(1, 21)]
+
+
 def test_one_segment_is_decided_by_those_beside_it(tmp_path: Path) -> None:
     log = aborted_and_committed(tmp_path / TOPIC)
     assert offsets(log.folder / f"{0:020}.log") == [2]

@@ -132,11 +132,11 @@ def undecided(replica: Sequence[Segment], permissive: bool, before: Undecided | 
         OSError: a file cannot be read; a FileNotFoundError if it was removed or replaced.
         DecodeError: bytes are damaged, so that it is not known; not if `permissive`.
     """
-    number, position, first, started = _start(replica, before)
+    number, position, started = _start(replica, before)
     found = before if position and before is not None else Undecided()
     for segment in replica[number:]:
         for heads in _heads(segment, position, segment.size, permissive, grows=segment is replica[-1]):
-            _count(started, heads, first)
+            _count(started, heads)
             at, size = int(heads.position[-1]), int(heads.size[-1])
             found = Undecided(inode=segment.inode, position=at, end=at + size)
         position = 0
@@ -146,13 +146,13 @@ def undecided(replica: Sequence[Segment], permissive: bool, before: Undecided | 
     return found._replace(started=MappingProxyType(started))
 
 
-def _start(replica: Sequence[Segment], before: Undecided | None) -> tuple[int, int, int, dict[int, int]]:
-    """Return where to begin: number of a segment, position in it, first offset, and what is open there."""
+def _start(replica: Sequence[Segment], before: Undecided | None) -> tuple[int, int, dict[int, int]]:
+    """Return where to begin: number of a segment, position in it, and what is open there, or soon after it."""
     if before is not None and before.head:
         for number, segment in enumerate(replica):
             is_there = segment.inode == before.inode and segment.size >= before.end
             if is_there and _bytes_at(segment, before.position) == before.head:
-                return number, before.end, 0, dict(before.started)
+                return number, before.end, dict(before.started)
     first, last = replica[0], replica[-1]
     names = {name: found for name in names_in(last.folder, last.storage) if (found := _PRODUCERS.fullmatch(name))}
     # One after the start of the last segment may be of records that are not in this copy of the log.
@@ -161,8 +161,8 @@ def _start(replica: Sequence[Segment], before: Undecided | None) -> tuple[int, i
         started = _open_in(f"{last.folder}/{offsets[offset]}", last)
         if started is not None:
             number = max(number for number, segment in enumerate(replica) if segment.base_offset <= offset)
-            return number, position_before(replica[number], offset), offset, started
-    return 0, 0, 0, {}
+            return number, position_before(replica[number], offset), started
+    return 0, 0, {}
 
 
 def _open_in(path: str, segment: Segment) -> dict[int, int] | None:
@@ -180,9 +180,9 @@ def _bytes_at(segment: Segment, position: int) -> bytes:
         return read_at(RECORDS, position)
 
 
-def _count(started: dict[int, int], heads: Heads, first: int) -> None:
-    """Open and end transactions by heads; batches that end before an offset are left out."""
-    of_transactions = heads.of(heads.is_transactional & (heads.records_count > 0) & (heads.last_offset >= first))
+def _count(started: dict[int, int], heads: Heads) -> None:
+    """Open and end transactions by heads; what compaction has emptied does neither."""
+    of_transactions = heads.of(heads.is_transactional & (heads.records_count > 0))
     columns = (of_transactions.producer_id, of_transactions.base_offset, of_transactions.is_control)
     for producer, offset, is_control in zip(*(column.tolist() for column in columns), strict=True):
         if is_control:
