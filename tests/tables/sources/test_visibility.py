@@ -64,7 +64,7 @@ class Log:
         some = [Record(offset=self.next + at, timestamp=1, value=b"v" * (at + 1)) for at in range(count)]
         if in_transaction:
             self.open.setdefault(producer, self.next)
-        of = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0} if producer >= 0 else {}
+        of: Any = {"producer_id": producer, "producer_epoch": 0, "base_sequence": 0} if producer >= 0 else {}
         self.append(write_batch(some, is_transactional=in_transaction, **of), count)
 
     def end(self, producer: int, type_: Any) -> None:
@@ -72,7 +72,7 @@ class Log:
         started, end = self.open.pop(producer, None), self.next
         value = pack(">h", 0) + EndTxnMarker(coordinator_epoch=1).encode()
         record = Record(offset=end, timestamp=1, key=end_marker_key(type_), value=value)
-        of = {"producer_id": producer, "producer_epoch": 0, "is_transactional": True, "is_control": True}
+        of: Any = {"producer_id": producer, "producer_epoch": 0, "is_transactional": True, "is_control": True}
         self.append(write_batch([record], **of), 1)
         if started is not None and type_ == "ABORT":
             entry = Aborted(producer, started, end, self.stable)
@@ -163,10 +163,11 @@ def test_a_stream_waits_for_the_ends_of_transactions_and_has_each_record_once(tm
     random = Random(seed)
     log = Log(tmp_path / TOPIC)
     log.send(-1, in_transaction=False)
-    options = {"isolationLevel": "read_committed", "splitBytes": str(random.choice((1, 1 << 20)))}
+    options: Any = {"isolationLevel": "read_committed", "splitBytes": str(random.choice((1, 1 << 20)))}
     if random.random() < 0.5:
         options["maxBytesPerTrigger"] = str(random.choice((1, 400)))
-    stream, seen = Stream(tmp_path, **options), []
+    seen: list[int] = []
+    stream = Stream(tmp_path, None, **options)
 
     def poll() -> None:
         planned = stream.plan()

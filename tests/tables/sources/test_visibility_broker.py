@@ -100,7 +100,7 @@ def test_committed_records_are_those_of_kafkas_consumer(traffic: Traffic) -> Non
     for size in ("1", "300", "1000000"):
         assert read(traffic.folder, splitBytes=size, **COMMITTED) == expected
     assert len(expected) < len(read(traffic.folder)) == traffic.number
-    stream = Stream(LOGS, topics=traffic.topic, **COMMITTED)
+    stream = Stream(LOGS, None, topics=traffic.topic, **COMMITTED)
     seen = [offset for batch in stream.batches() for _, offset in batch]
     assert len(seen) == len(expected)
     traffic.go_on(50)
