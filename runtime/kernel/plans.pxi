@@ -33,6 +33,7 @@ KNOWN_PROPERTIES = frozenset("""
     prefix present_if role same_length_as size_only_with sized sorted_by spec_name start struct tag type
     """.split())
 UNKNOWN_PROPERTIES = tuple(name for name in Field.__slots__ if name not in KNOWN_PROPERTIES)
+DEFAULTS = Field.__init__.__kwdefaults__
 
 # The most that counts as the least size of an element, so that its product with a count of 31 bits fits 64 bits.
 cdef int64_t MAX_MIN_SIZE = 1 << 31
@@ -129,7 +130,7 @@ cdef Codec compile_codec(plan, dict codecs):
 cdef int compile_item(Item* item, planned, cls, dict codecs, list arena) except -1:
     """Compile an item, except its `extras`. What the item points to goes into `arena`."""
     for name in UNKNOWN_PROPERTIES:
-        if getattr(planned.field, name):
+        if getattr(planned.field, name) != DEFAULTS.get(name):  # a number of 0 may be one that the spec gives
             raise NotServed
     item.tag = -1 if planned.tag is None else planned.tag
     if planned.role in ROLES:

@@ -10,11 +10,13 @@ import json
 import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args
 
 import pytest
 
+from kipgen.reading.rules.examples import LEAF, spec
 from kipwire import Field, Message, Struct
 from kipwire.codec import checksums
 from kipwire.description.plan import Item, Plan, struct_plan
@@ -24,7 +26,7 @@ from kipwire.model.types import ENCODINGS, PREFIXES, TYPES
 from tests.support.level_checks import folder
 from tests.support.native_checks import LEFT_TO_PYTHON
 from tests.support.places import ROOT
-from tests.support.spec_package import importable
+from tests.support.spec_package import importable, modules_of
 from tests.support.subjects.kernel_classes import EVERY_CLASS, KERNEL, needs_kernel
 
 pytestmark = needs_kernel
@@ -129,6 +131,12 @@ def test_columns_and_projections_are_served_of_every_class_but_those_with_comput
 def test_the_kernel_knows_every_property_of_fields_but_one() -> None:
     assert set(Field.__slots__) - KERNEL.KNOWN_PROPERTIES == {"required_if"}, "may the kernel ignore it?"
     assert not KERNEL.KNOWN_PROPERTIES - set(Field.__slots__), "no field has this any more"
+
+
+def test_a_property_that_the_kernel_does_not_know_may_be_zero(monkeypatch: Any, tmp_path: Path) -> None:
+    # `default` in its place: that of an int32 is 0, and a field without one has another.
+    monkeypatch.setattr(KERNEL, "UNKNOWN_PROPERTIES", ("default",))
+    assert not KERNEL.serves(modules_of(spec(LEAF), "unknown_property", tmp_path)[0].Probe)
 
 
 def test_a_class_derived_from_a_generated_one_is_looked_at_for_everything_that_templates_print(classes: Any) -> None:
