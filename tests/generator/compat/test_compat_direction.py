@@ -11,8 +11,10 @@ from hypothesis import Phase, find, settings
 from hypothesis.errors import NoSuchExample
 
 from kipgen.commands.app import app
+from kipgen.commands.compat.direction import CONDITIONS
 from kipgen.commands.compat.revisions import compare_paths
 from kipgen.commands.compat.rules import ALL, Revisions
+from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading.rules.examples import field_of, layout, spec, tagged_field
 from kipwire.model.errors import DecodeError
 from kipwire.testing import messages
@@ -23,6 +25,8 @@ BITS = field_of("int8", "Attributes", bits=[{"name": "Kind", "bits": "0-2"}, {"n
 VALUE = {"size": "int32", "nullableVersions": "0+"}
 FLAT = field_of("int32", versions="0+"), field_of("uint32", "Crc")
 ITEM = [field_of("int32", "Leaf")]
+NO_CONDITIONS = {"absentIf", "bits", "count", "presentIf", "required", "size", "sizeOf", "sizeOnlyWith"}
+"""The properties of record formats that change bytes or attributes; the others only demand something of them."""
 
 
 def _one_way(wider: str, narrower: str) -> tuple[tuple[str, str, str], tuple[str, str, str]]:
@@ -62,6 +66,10 @@ ROWS: dict[str, tuple[str | None, str, str]] = {
 
 
 _OFTEN = [row if not row.endswith("writers first") else pytest.param(row, marks=pytest.mark.night) for row in ROWS]
+
+
+def test_every_property_of_record_formats_is_a_condition_or_more() -> None:
+    assert {one.name for one in PROPERTIES.values()} == CONDITIONS ^ NO_CONDITIONS
 
 
 @pytest.mark.parametrize("row", _OFTEN)

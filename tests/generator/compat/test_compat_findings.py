@@ -280,6 +280,36 @@ def test_layouts_are_compared_part_by_part(tmp_path: Path) -> None:
     assert found == {("field-renamed", "Probe.Flags"), ("field-renamed", "Probe.Flags.IsFinal")}
 
 
+def test_forms_of_arrays_in_layouts_are_told_apart(tmp_path: Path) -> None:
+    def array(more: str, key: str = "Low") -> str:
+        inner = ("Low", "High")
+        fields = [plain_field(one, "int8", more=', "mapKey": true' if one == key else "") for one in inner]
+        field = plain_field("Pairs", "[]Pair", more=f', {more}, "fields": [{", ".join(fields)}]')
+        return spec(field, type_="layout", flexible="none", valid="0")
+
+    def changes(folder: str, old: str, new: str) -> list[tuple[str, str]]:
+        return [(one.rule.id, one.change) for one in compare_texts(tmp_path / folder, old, new)]
+
+    assert changes("count", array('"size": "int32"'), array('"count": "int32"')) == [
+        ("part-changed", "size int32 became none"),
+        ("part-changed", "count none became int32"),
+    ]
+    in_order = '"count": "int32", "sorted": true'
+    keys = changes("key", array(in_order), array(in_order, "High"))
+    assert ("part-changed", "sorted item 1 became item 2") in keys
+
+
+def test_a_size_that_no_longer_depends_on_the_next_field_changes_bytes(tmp_path: Path) -> None:
+    def text(more: str) -> str:
+        flags = plain_field("Flags", "int8", more=', "bits": [{"name": "HasRest", "bits": "0"}]')
+        key = plain_field("Key", "bytes", more=f', "size": "int32"{more}')
+        rest = plain_field("Rest", "bytes", more=', "size": "rest", "presentIf": "HasRest"')
+        return spec(flags, key, rest, type_="layout", flexible="none", valid="0")
+
+    (finding,) = compare_texts(tmp_path, text(', "sizeOnlyWith": "Rest"'), text(""))
+    assert (finding.rule.id, finding.change) == ("part-changed", "sizeOnlyWith item 3 became none")
+
+
 def test_moved_bits_are_named_by_their_numbers(tmp_path: Path) -> None:
     started = new_specs("Probe", "layout", 0)["Probe.json"]
     found = compare_texts(tmp_path, started, started.replace('"bits": "3"', '"bits": "4"'))
