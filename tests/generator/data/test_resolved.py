@@ -19,7 +19,9 @@ import kafka_messages
 import kafka_messages.enums
 import kafka_records
 from kipgen.data.document import document, resolve_folder, text_of
+from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading import check
+from kipgen.reading.rules.examples import field_of, layout
 from kipgen.resources import resolved_schema_path
 from kipwire import DecodeError
 from kipwire.drafts import proposals
@@ -27,6 +29,7 @@ from kipwire.testing.strategies import messages
 from tests.support import command_line, golden_data
 from tests.support.places import DATA, ROOT
 from tests.support.resolved_reader import Reader, Wrong, forms_of
+from tests.support.subjects.rule_checks import read_message
 
 SCHEMA = json.loads(resolved_schema_path().read_text(encoding="utf-8"))
 FOLDERS = {
@@ -83,6 +86,50 @@ def test_the_schema_refuses_what_is_incomplete() -> None:
     for item in damaged["messages"][0]["forms"][0]["structs"][0]["items"]:
         item.pop({"checksum": "algorithm", "constant": "constant", "bits": "zeroMask"}.get(item["role"], "value"))
     assert len([*Draft202012Validator(SCHEMA).iter_errors(damaged)]) == 7
+
+
+BITS = ("IsSet", "HasIt", "HasRest")
+FLAGS = field_of("int8", "Flags", bits=[{"name": name, "bits": str(number)} for number, name in enumerate(BITS)])
+OTHERS = field_of("[]int32", "Others", count="int32")
+REST = field_of("bytes", "Rest", size="rest", presentIf="HasRest")
+KEY = field_of("int32", "Key", mapKey=True)
+OF_LAYOUTS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "size": ("bytes", "varint", {}),
+    "count": ("[]int32", "varint", {}),
+    "sizeOf": ("int32", "rest", {}),
+    "checksum": ("int32", {"algorithm": "crc32", "from": "Rest"}, {}),
+    "constant": ("int8", 7, {}),
+    "bits": ("int8", [{"name": "Kind", "bits": 1}], {}),
+    "presentIf": ("string", "HasIt", {}),
+    "absentIf": ("string", "HasIt", {}),
+    "required": ("int32", True, {}),
+    "requiredIf": ("string", "IsSet", {"nullableVersions": "0+"}),
+    "sizeOnlyWith": ("string", "Rest", {"size": "int32"}),
+    "sorted": ("[]Inner", True, {"fields": [KEY]}),
+    "sameLengthAs": ("[]int32", "Others", {}),
+}
+"""The properties of record formats: a type that has it, a value, and what else the field needs."""
+
+
+def test_a_document_has_every_property_of_record_formats(tmp_path: Path) -> None:
+    def text(field: str) -> str:
+        return text_of(document("probe", [read_message(tmp_path, layout(FLAGS, OTHERS, field, REST))], ()))
+
+    assert OF_LAYOUTS.keys() == {one.name for one in PROPERTIES.values()}
+    for name, (type_, value, more) in OF_LAYOUTS.items():
+        without = text(field_of(type_, **more))
+        with_it = text(field_of(type_, **(more | {name: value})))
+        assert with_it != without, f"no document has {name}: kipgen/data/items.py describes items"
+
+
+def test_a_checksum_has_no_sign_and_a_bit_takes_the_place_of_null(tmp_path: Path) -> None:
+    crc = field_of("int32", "Crc", checksum={"algorithm": "crc32", "from": "Flags"})
+    text = field_of("string", "Text", presentIf="HasIt", nullableVersions="0+")
+    read = read_message(tmp_path, layout(crc, FLAGS, text, field_of("string", "Other", nullableVersions="0+")))
+    found = json.loads(text_of(document("probe", [read], ())))["messages"][0]["forms"][0]["structs"][0]["items"]
+    values = {item["name"]: item["value"] for item in found}
+    assert (values["Crc"]["signed"], values["Flags"]["signed"]) == (False, False)
+    assert ("null" in values["Text"]["prefix"], "null" in values["Other"]["prefix"]) == (False, True)
 
 
 def test_equal_specs_give_the_same_bytes_in_any_order() -> None:
