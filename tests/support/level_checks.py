@@ -1,7 +1,7 @@
 """Packages kept for each level of generated code: as kipgen made them at that level, with their behaviour then.
 
-`python -m tests.support.level_checks` keeps one for the level of this checkout, once: a kept package is never
-made again, since users' code is not made again either. Its specs must be in the folder before.
+`python -m tests.support.level_checks` keeps one for the level of this checkout, once: after a
+release it is never made again, since users' code is not made again either. Its specs must be in the folder before.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def keep() -> None:
     place = folder(LEVEL)
     package = place / f"level_{LEVEL}"
     if package.exists():
-        sys.exit(f"{package} is kept already, and never made again")
+        sys.exit(f"{package} is kept already: if no release has this level, remove it and kept.json; else raise LEVEL")
     if not (place / "specs").exists():
         shutil.copytree(folder(LEVEL - 1) / "specs", place / "specs")
     write_package(place / "specs", package)
