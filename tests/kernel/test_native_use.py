@@ -137,7 +137,7 @@ def reported(environment: dict[str, str], before: str = "") -> str:
         f"{before}\nfrom kipwire import native, Message"
         "\nfrom kafka_messages.heartbeat_request.v4 import HeartbeatRequest"
         "\nassert HeartbeatRequest.decode(HeartbeatRequest(group_id='g').encode()).group_id == 'g'"
-        "\nassert 'field path and byte offset' in Message.decode.__doc__"
+        "\nassert 'path of the field' in Message.decode.__doc__"
         "\nprint(native.in_use, native.reason)"
     )
     variables = {name: value for name, value in os.environ.items() if name != "KIPWIRE_NATIVE"}

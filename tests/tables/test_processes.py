@@ -40,7 +40,7 @@ def ready() -> Iterator[Readers]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the processes read from the second piece on, however short the work is."""
-    monkeypatch.setattr(processes, "_LEAST", 0)
+    monkeypatch.setattr(processes, "MIN_SECONDS_READ", 0)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
@@ -162,8 +162,8 @@ def test_a_killed_process_is_one_line_and_leaves_no_other(ends: str, which: int)
 
 
 def test_processes_that_cannot_start_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_WORTH", 0)
-    monkeypatch.setattr(processes, "_START", "import sys; sys.exit(1)")
+    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
+    monkeypatch.setattr(processes, "START_PROGRAM", "import sys; sys.exit(1)")
     pieces = [Piece(number) for number in range(2000)]
     with Readers(2) as readers:
         found = list(batches(readers, pieces))
@@ -176,7 +176,7 @@ def test_neither_one_core_nor_a_short_time_start_processes(monkeypatch: pytest.M
     monkeypatch.setattr(Readers, "_start", lambda _: pytest.fail("a process is started"))
     pieces = [Piece(number) for number in range(50)]
     assert len(list(batches(Readers(2), pieces))) == 150  # by the pace a second is not left
-    monkeypatch.setattr(processes, "_WORTH", 0)
+    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
     assert len(list(batches(Readers(1), pieces))) == 150
 
 
@@ -185,7 +185,7 @@ import sys, time
 from pathlib import Path
 from kipwire.tables import processes
 from tests.support.pieces_of_rows import Piece, read
-processes._LEAST = 0
+processes.MIN_SECONDS_READ = 0
 readers = processes.Readers(2)
 while not readers._are_ready():
     time.sleep(0.01)

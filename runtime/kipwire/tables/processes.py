@@ -46,15 +46,15 @@ _MOST_BATCHES = 64
 _ALIGNMENT = 64
 _AHEAD = 2
 """Pieces that a worker has: the one that it reads, and the next."""
-_WORTH = 2.0
+MIN_SECONDS_LEFT = 2.0
 """Seconds of reading that must be left before processes are started, which takes 0.4 s."""
-_LEAST = 0.1
+MIN_SECONDS_READ = 0.1
 """Seconds of reading after which the pace is known."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 """Time after which places are given back at the latest while a worker waits for them."""
 _SECONDS_TO_END = 1
 """Time that a process may take to notice that it is not needed any more: it looks after each batch."""
-_START = """import pickle, sys
+START_PROGRAM = """import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
 from kipwire.tables.processes import serve
 serve(sys.argv[1:])"""
@@ -283,7 +283,8 @@ class Readers:
         """True if the others should read the rest, by the pace so far; no time at all if they are there already."""
         if not self._can_start:
             return False
-        return seconds >= _LEAST and done > 0 and seconds * left / done >= (_LEAST if self._readers else _WORTH)
+        enough = MIN_SECONDS_READ if self._readers else MIN_SECONDS_LEFT
+        return seconds >= MIN_SECONDS_READ and done > 0 and seconds * left / done >= enough
 
     def _are_ready(self) -> bool:
         """Start the processes if there are none, and return True once they are ready."""
@@ -302,7 +303,7 @@ class Readers:
         files = [(reader.their_end, reader.file) for reader in self._readers]
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, *(f"{end}:{file}" for end, file in files)],
+                [sys.executable, "-c", START_PROGRAM, *(f"{end}:{file}" for end, file in files)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[file for pair in files for file in pair],
