@@ -290,7 +290,9 @@ def _table(
     """Write a table."""
     try:
         from kipwire.console.dump.tables import Table, out_of_space, summary, write_table
-
+    except KipwireError as error:  # without the extra
+        fail(str(error))
+    try:
         table, settings = Table(**options), None if brokers is None else _settings(of_brokers)
         written = write_table(
             table,
