@@ -54,7 +54,10 @@ def faults_of(file: Path) -> Iterator[str]:
 
 
 def main(folders: list[str]) -> int:
-    """Print the refused words of all files in folders; return 1 if there are any."""
+    """Print the refused words of all files in folders; return 1 if there are any, 2 if no folder is named."""
+    if not folders:
+        print("name the folders to check, or run make lint", file=sys.stderr)
+        return 2
     files = (path for folder in folders for path in Path(folder).rglob("*") if path.suffix in SUFFIXES)
     found = [
         fault

@@ -134,7 +134,7 @@ def test_the_kernel_knows_every_property_of_fields_but_one() -> None:
 
 
 def test_a_property_that_the_kernel_does_not_know_may_be_zero(monkeypatch: Any, tmp_path: Path) -> None:
-    # `default` in its place: that of an int32 is 0, and a field without one has another.
+    # `default` in its place: for an int32 the default is 0, and a field without one has another.
     monkeypatch.setattr(KERNEL, "UNKNOWN_PROPERTIES", ("default",))
     assert not KERNEL.serves(modules_of(spec(LEAF), "unknown_property", tmp_path)[0].Probe)
 

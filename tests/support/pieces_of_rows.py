@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     size: int = 10
     """Bytes of a row."""
     ends: str = ""
-    """How it ends, if not well."""
+    """The way in which it ends, if not well."""
 
 
 class OddError(Exception):

@@ -1,4 +1,4 @@
-"""Rows of `kipwire.tables.scan` are those of the sources of jobs, and polars reads only what it needs."""
+"""`kipwire.tables.scan` gives the same rows as the sources of jobs, and polars reads only what it needs."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ FILTERS: list[tuple[pl.Expr, Bounds | None]] = [
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[logs.Request]:
-    """What was asked of the source."""
+    """The requests that the source got."""
     found: list[logs.Request] = []
     read = logs.read
 

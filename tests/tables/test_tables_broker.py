@@ -1,4 +1,4 @@
-"""Rows of a real broker's topics are those of its log folder, and of a Java-like consumer of committed records."""
+"""Topics of a real broker give the same rows as its log folder, and as a consumer of committed records."""
 
 from __future__ import annotations
 

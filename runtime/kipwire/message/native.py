@@ -60,7 +60,7 @@ kernel, reason = _load()
 in_use = kernel is not None
 
 PYTHON: dict[str, Any] = {}
-"""What the kernel is given of Python, by name: the functions that its own stand in for, and what `give` adds."""
+"""Names of Python that the kernel is given: the functions that its own stand in for, and the things of `give`."""
 
 
 def give(**things: object) -> None:

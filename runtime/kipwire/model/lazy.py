@@ -89,7 +89,7 @@ class _Text:
 
 
 def lazy_slot(name: str) -> str:
-    """Name the slot with the value of a lazy struct, whose own name is that of the descriptor."""
+    """Name the slot with the value of a lazy struct; the descriptor has the name of the struct."""
     return f"_lazy_{name}"
 
 

@@ -2,7 +2,7 @@
 
 `Readers` is the side of the process that wants rows, `_Worker` the side of one that reads. A worker writes each Arrow
 batch into memory that both have mapped, and only says where: the rows are not copied a second time, and the place is
-free again once nobody holds them. Such memory is also the bound: a worker that has filled it waits.
+free again once no row is held. Such memory is also the bound: a worker that has filled it waits.
 
 Processes are neither forks of this one, which may have threads, nor does the main module of the program run again in
 them: a new Python imports what reads, and forks itself before it has threads. They live as long as their sockets.
@@ -82,7 +82,7 @@ class _Work(NamedTuple):
 
 
 class _Free(NamedTuple):
-    """Places in the shared memory that nobody reads any more."""
+    """Places in the shared memory that are read no more."""
 
     starts: list[int]
 
@@ -154,7 +154,7 @@ class _Reader:
         self.process: int | None = None
         """None until it is ready."""
         self.held: dict[int, int] = {}
-        """Places whose rows somebody may still read, with their sizes."""
+        """Places whose rows may still be read, with their sizes."""
         self._freed: deque[int] = deque()
 
     def close_theirs(self) -> None:
@@ -192,7 +192,7 @@ class _Reader:
             self.end.send(_Free(starts))
 
     def rows(self, place: _Shared) -> pa.RecordBatch:
-        """Return the rows at a place, which is free once nobody holds them.
+        """Return the rows at a place, which is free once they are dropped.
 
         If whoever gets the rows keeps them, they are copies from some number on, since the worker needs the place.
         """

@@ -50,7 +50,7 @@ _OF_CONTENT = ("topic", "partition", "offset", "timestamp")
 
 
 class Wanted(TypedDict, total=False):
-    """What to read, and how: the arguments of `scan` and `scan_polars` that have a name."""
+    """The arguments of `scan` and `scan_polars` that have a name: rows to read, and the way to read them."""
 
     topics: str | Iterable[str]
     """Only these; by default all."""

@@ -1,4 +1,4 @@
-"""What resolving makes of a version: its structs, the fields of each, and which versions share a form."""
+"""Resolving makes the class of a version: its structs, the fields of each, and which versions share a form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a consumer is shown of a log: by the markers in it, beside `read_committed` over the whole log."""
+"""Records of a log that a consumer is shown: by the markers in it, beside `read_committed` over the whole log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a real broker's log folders is what Kafka's own consumer gets. For `make test-broker`."""
+"""Kafka's own consumer gets the same records as readers of a real broker's log folders. For `make test-broker`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ DECODES = ("coordinator", "metadata")
 
 
 class Content(NamedTuple):
-    """What records hold."""
+    """The messages that records hold."""
 
     of: Selection | Records
 

@@ -55,7 +55,7 @@ ALL_LOG_COLUMNS = LOG_SCHEMA.append(pa.field(HEADER_KEYS, pa.list_(pa.binary()))
 
 
 class Origin(NamedTuple):
-    """Where rows are from; the same for all rows of an Arrow batch."""
+    """The origin of rows; the same for all rows of an Arrow batch."""
 
     topic: str
     partition: int
@@ -177,7 +177,7 @@ def broken_rows(origin: Origin, broken: Sequence[Broken], schema: pa.Schema, rep
 def _rows(
     origin: Origin, count: int, found: dict[str, pa.Array], schema: pa.Schema, repeated: Repeated
 ) -> pa.RecordBatch:
-    """Return `count` rows with the given columns, and those of their origin; all other columns are null."""
+    """Return `count` rows with the given columns and the columns of their origin; all others are null."""
     known = origin._asdict()
     arrays = [found[name] if name in found else repeated.column(name, known.get(name), count) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

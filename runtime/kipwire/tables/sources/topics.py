@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class TopicRequest(NamedTuple):
-    """What to read."""
+    """Topics to read."""
 
     cluster: Cluster
     chosen: Chosen
@@ -55,7 +55,7 @@ class TopicRequest(NamedTuple):
 
 
 class Present(NamedTuple):
-    """What a partition has now, within the bounds that were asked for."""
+    """The offsets that a partition has now, within the bounds that were asked for."""
 
     start: int
     """The first offset of the log."""
@@ -242,7 +242,7 @@ class _Loop:
 
     def close(self) -> None:
         """End the loop and its thread."""
-        if threading.current_thread() is self._thread:  # a garbage collection there has ended a reader: nobody waits
+        if threading.current_thread() is self._thread:  # a garbage collection there has ended a reader: no thread waits
             self._loop.stop()
             return
         self(self._end())

@@ -1,4 +1,4 @@
-"""What a consumer is shown of a log: from the log start on, and by `read_committed` only what is committed.
+"""The records of a log that a consumer is shown: from the log start on, and by `read_committed` only committed ones.
 
 The next marker of its producer decides a batch of a transaction, wherever a range of the log begins. Markers are found
 by the heads of batches and read with their checksums. Producer snapshots, where they are, save work: by them segments
@@ -37,7 +37,7 @@ from kipwire.tables.sources.segments import Segment, find_segments
 from kipwire.tables.sources.splits import Split, position_before
 
 ISOLATION_LEVELS = READ_UNCOMMITTED, READ_COMMITTED = ("read_uncommitted", "read_committed")
-"""Consumers' words: all records, or those of transactions only once they are committed."""
+"""Consumers' words: all records, or records of transactions only once these are committed."""
 
 _LOG_STARTS = "log-start-offset-checkpoint"
 _PRODUCERS = re.compile(r"([0-9]{20})\.snapshot")

@@ -37,7 +37,7 @@ ROUND = 256 << 20
 
 
 class Written(NamedTuple):
-    """What a run has written."""
+    """Rows and files that a run has written."""
 
     rows: int = 0
     files: int = 0

@@ -34,7 +34,7 @@ _DAYS = range(1 - _EPOCH, date.max.toordinal() + 1 - _EPOCH)
 
 
 class Layout(NamedTuple):
-    """How rows are put into files."""
+    """The way in which rows are put into files."""
 
     folder: Path
     """Of all of them; it exists."""

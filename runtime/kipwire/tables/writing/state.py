@@ -33,10 +33,10 @@ _LARGEST = 1 << 28
 
 
 class State(NamedTuple):
-    """What runs have done."""
+    """The work that runs have done."""
 
     of: Mapping[str, Any]
-    """What was asked for, which no later run may change."""
+    """The arguments of the first run, which no later run may change."""
     round: int = 0
     """Number of the last round that has written files."""
     reached: Reached = Reached()
