@@ -138,6 +138,14 @@ def test_values_of_wrong_types_are_an_error_of_conversion_or_of_encoding(convert
             convert(kafka_messages.message(name, version)(**values), other)
 
 
+@pytest.mark.parametrize("convert", CONVERTERS.values(), ids=CONVERTERS)
+def test_unknown_tagged_fields_of_a_wrong_type_are_an_error_of_conversion(convert: Converter) -> None:
+    message: Any = kipwire.build(kafka_messages.message("LeaveGroupRequest", 5), {"members": [{"member_id": "a"}]})
+    message.members[0].unknown_tagged_fields = ["x"]
+    with pytest.raises(ConversionError):
+        convert(message, 2)
+
+
 def test_what_has_the_old_shape_comes_back_from_the_new_one() -> None:
     for (name, _), shapes in SHAPES.items():
         if shapes.to_new is None:

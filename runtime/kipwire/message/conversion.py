@@ -240,7 +240,7 @@ class _Conversion(Visitor):
             return message
         try:
             values = reshape(shapes, asdict(message), to_old=is_to_old)
-        except EncodeError:  # an attribute was deleted
+        except (EncodeError, TypeError, ValueError):  # an attribute was deleted, or is no value of its field
             return message
         self.advice = f"; to reach older peers, too, write for version {shapes.since - 1}" if is_to_old else ""
         if values is None:
