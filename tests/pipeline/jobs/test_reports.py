@@ -28,7 +28,7 @@ from tests.support.subjects.both_engines import JOBS
 from tests.support.subjects.broker_logs import table
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
 
-DOCUMENTED = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("offsets", "spark-jobs"))
+DOCUMENTED = "".join((ROOT / f"docs/{page}.md").read_text() for page in ("offsets", "jobs"))
 START = datetime(2026, 11, 21, 8, tzinfo=UTC)
 TIME = pa.timestamp("us", tz="UTC")
 

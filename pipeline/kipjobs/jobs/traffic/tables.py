@@ -44,7 +44,7 @@ FOUND_SCHEMA = pa.schema(
         ("unread_bytes", pa.int64()),
     ]
 )
-"""Columns with the facts about a frame; docs/spark-jobs.md explains them. `frame_bytes` is null without a frame."""
+"""Columns with the facts about a frame; docs/jobs.md explains them. `frame_bytes` is null without a frame."""
 
 _INSPECTED = pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA])
 
