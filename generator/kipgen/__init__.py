@@ -28,7 +28,8 @@ the rooms, and `make lint` checks it.
 10. `package.generate`: all texts and the package as it is -> `PackageChanges`, and from these the files. Files are
     replaced whole, the manifest last, so that a run that breaks off is finished by the next
     (`test_a_run_that_breaks_off_is_finished_by_the_next`). The manifest has a hash of each spec, of each file, and of
-    the generator itself: `package.manifest.made_by` says what makes generated code stale.
+    the generator itself: `package.manifest.made_by` says what makes generated code stale. With `--check` nothing of
+    earlier runs is trusted.
 
 Problems. A spec has problems, and no stage raises an exception because of one. Stages 1 to 4 return
 `language.problems.Problem`s, `check` puts them in the order of their locations, and `commands.reporting` prints them.
@@ -43,8 +44,8 @@ imports neither the code that it generates nor, apart from its commands, what re
 To add a property of specs: its name in the JSON Schema (2), its attribute in `language.spec` or
 `language.layout_properties` and its reading in `parse` (3), its rules (4), what it means for one version in
 `resolve.wire` (6). If the bytes depend on it, a step (7) and its code in the templates (9); `FIELDS` say it to
-everything at run time that reads no generated code (8). CONTRIBUTING.md has the places for a type and for a property of
-record formats, one by one.
+everything at run time that reads no generated code (8). The head of `language.layout_properties` has the places for a
+property of record formats one by one, the head of `kipwire/model/types.py` the places for a type.
 
 `data` is another way on from stage 6: the plans of a package as one JSON document, for programs in other
 languages (docs/resolved.md). It refers to nothing of Python.

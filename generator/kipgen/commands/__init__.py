@@ -1,1 +1,4 @@
-"""The commands of kipgen, a folder for each that has more than one module."""
+"""The commands of kipgen, a folder for each that has more than one module.
+
+The head of `kipwire.console` says how to add one.
+"""

@@ -8,7 +8,30 @@ Each property exists because some document draws such bytes: `presentIf` and `so
 presence by the value of several bits, is left out.
 
 A property has one line here, with its name, its types and its reader. `reading.parse_layout_properties` and the rules
-of `reading.rules.layouts` go through `PROPERTIES`. CONTRIBUTING.md lists the other places for a new one.
+of `reading.rules.layouts` go through `PROPERTIES`.
+
+To add a condition on how many bytes or elements a value has, such as `sameLengthAs`, change seven places:
+
+1. schemas/message-spec.schema.json: its name, its values (of a number `minimum` and `maximum`, too), and in
+   `fieldOfMessages` that messages do not have it.
+2. `LayoutProperties` here: its line, with its name, the types that it goes with, and how to read it.
+3. `kipwire/model/structs.py`: the argument of `Field`, of the same name. That `Field` takes it is a new level: see
+   `kipwire/model/abi.py`.
+4. `python/pymodel.py`: the expression in `faults`.
+5. `kipwire/description/fields.py`: what is wrong with a value, and how to make a value of a test fit.
+6. `data/items.py` and schemas/resolved.schema.json: its name and value, for `kipgen resolve`.
+7. `commands/compat/direction.py`: its name in `CONDITIONS`, so that a change says whom to upgrade first.
+
+Generated code, `FIELDS`, the value check, the tracer, test strategies and the comparison of specs follow. The kernel
+leaves classes with it to their generated code until it is among the `KNOWN_PROPERTIES` of `plans.pxi`;
+`tests/kernel/test_served_classes.py` names such properties. `test_editor_schema.py` and `test_resolved.py` try one of
+each. Then `tests/data/layouts` gets a spec that uses it; until then it has its own test. docs/spec-language.md gets its
+row. A demand on other properties is a rule: see `reading.rules`.
+
+A property that changes the bytes also needs what follows from it in `plan.py`, a step in `steps.py` with its reading
+and writing in the templates, and a case in `trace.py`, `values.py` and `testing/strategies.py`. Another checksum needs
+less: its name in the JSON Schema and its function in `codec/checksums.py`. The kernel leaves checksums that it does not
+know to Python.
 """
 
 from __future__ import annotations

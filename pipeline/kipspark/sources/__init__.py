@@ -51,8 +51,11 @@ The driver's side lists, and opens few files: indexes, the last segment of a log
 read all else. Nothing but the `Reader` and its work goes from one to the other, and secrets of a store are in that, not
 in any error (`test_what_is_wrong_with_a_store_is_one_line_without_secrets`).
 
-To add a source: its plan in `kipwire.tables.sources.formats`, its class in `register` here, its options in
-docs/spark-sources.md.
+To add a source: its plan in `FORMATS` of `kipwire.tables.sources.formats`, of which the plan of snapshots is the
+shortest; `options.py` beside it reads options. Its class goes into `register` here. docs/spark-sources.md gets a
+section; docs/spark.md and docs/glossary.md name every source, docs/where.md those that need folders. Test it without
+Spark: `reader(...).partitions()` gives the tasks, and `read` the rows of one, as `test_batch_rows.py` does. A kind of
+file beside segments is no source of its own, but a row of `KINDS` in `partition_files.py`.
 """
 
 from __future__ import annotations

@@ -12,4 +12,10 @@ A `Vector` is one question with its answer: bytes of a message, and its JSON for
 * `coverage`: which cases each field of each version has.
 
 `kipgen vectors` writes them; `kipwire conform` asks a program.
+
+To add a vector: `field_values.py` has the values that a field is tried with, `damage.py` the damages with the verdict
+on each, `coverage.py` what every field must have. A damage changes one thing, so that its effect does not depend on
+what is around it; `make test-maven` asks Kafka's Java classes, which must agree. An adapter of another library is a
+program of `conformance/` at the top of the repository and a row of `LIBRARIES` in `run.py` there; `make conformance`
+writes docs/conformance.md.
 """

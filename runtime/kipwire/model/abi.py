@@ -2,6 +2,19 @@
 
 A generated package states its level before it imports anything else from the runtime. docs/compatibility.md says what a
 level is and when one is raised.
+
+Code that users have generated runs with later releases. So a name, an argument or a meaning that generated code relies
+on stays while its level runs, and what the generator newly needs is a new level:
+
+1. Raise `LEVEL`, once between two releases, and complete the table in docs/compatibility.md. Later additions join that
+   level: remove its package and `kept.json`, and make both again.
+2. Copy the specs of the last level in `tests/data`, and add the news as fields of their messages: the tests know the
+   names of the messages. The tests know, too, that the kernel serves all of them, so leave out what it does not know.
+   `python -m tests.support.level_checks` then keeps a package of the new level there, with its behaviour. Commit it,
+   and never make it again after the release: `tests/generator/package/test_generated_levels.py` runs all of them.
+3. `make generate`: every package says its level.
+
+To drop old levels, raise `OLDEST` and remove the packages of the levels below.
 """
 
 from __future__ import annotations

@@ -1,7 +1,34 @@
 """The types of the spec language, one row each: the only table of facts about them.
 
 The generator, the codecs, the checks of values, the JSON form and the columns read it; the kernel's own table is tested
-against it. A new type begins here.
+against it.
+
+To add an integer that the `struct` module has a code for, such as `uint8`, change four places; a test fails for each
+that is left out:
+
+1. Its row in this table. Ranges, defaults, annotations, JSON, columns and test strategies follow.
+2. Its name in schemas/message-spec.schema.json and schemas/resolved.schema.json.
+3. In `codec/wire.py` the functions that pack and unpack one value and arrays, with their names in `__all__`.
+4. In the kernel its kind in `objects.pxd`, between `BOOL` and `UUID`; its row of `KINDS` in `plans.pxi`, and its name
+   in `UNSIGNED` if it has no sign; in `reading.pxi` how one value is read, else it is taken for a varint. Writing
+   follows, and so do columns if the Arrow type has the width of the type. Until then the kernel leaves structs with it
+   to the generated code, and `test_field_metadata.py` fails, as does `test_generated_levels.py` for a level whose specs
+   use it.
+
+Then `tests/data/forms` gets fields of it; `tests/runtime/test_generated_strictness.py` its first and last values and
+those just beyond, in the order of `Primitives.json`; `test_editor_schema.py`, docs/spec-language.md and
+docs/columns.md its name; kipgen's `language/foreign_types.py` what others call it.
+
+An integer without a code in `struct`, such as one of three bytes, has the code of its bytes (`3s`, as a uuid has
+`16s`). It also needs a `conversion` in kipgen's `steps.py` with its reading and writing in the templates, a case in
+`trace_numbers.py`, and in `kipwire.codec` the functions that convert it. Its width is new in `resolved.schema.json` and
+in the kernel: in `store_integer` of `output.pxd`, and, unless Arrow has it, in `set_widths`, `init_default` and
+`store_otherwise` of columns. Constants and bits are read without a conversion: give such a type one, or leave it out of
+their `Types` in kipgen's `language/layout_properties.py`; `required` keeps it.
+
+A new kind of values needs the same, and a case in `plan.py`, `values.py`, `json_codec.py`, `defaults.py` and
+`strategies.py`; so does another floating-point number, whose values are rounded. The kernel's ranges have 64 bits with
+sign. Generated code imports what packs the type, so each type is a new level: see `abi.py`.
 """
 
 from __future__ import annotations

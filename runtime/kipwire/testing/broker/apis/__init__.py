@@ -4,6 +4,17 @@ A module has `answer`, a function of a node and the body of a request, or `answe
 Where refusals are not by the rule of `kipwire.connection`, there is `refuse`; and `VERSIONS`, where not all that Kafka
 has are served. Its head is part of docs/testing.md, which test_fake_broker_heads.py compares.
 
+To add an API, write a module such as `k47_offset_delete.py`; `APIS` and `SERVED` then have it. Its head has its
+versions, and what it does unlike Kafka. `answer` gives the values of the response; with `@by_row` the values of one
+row, for a topic, a partition or a group. `expect` refuses what does not hold. The places of error codes follow from the
+fields of the response, by `connection/refusals.py`. What it changes is in `state/`, as plain data that raises
+`Refused`. Then these get their lines:
+
+* `tests/support/subjects/fake_broker_requests.py`: a request of it, with which every version is tried
+* docs/testing.md: its name, and the differences in its head
+* `tests/support/broker_cases`: what Kafka does with wrong arguments; tests/README.md says how to record its answers. If
+  `ACCEPTED` in `broker_cases/recorded.py` has it as an API that is not served, another one takes its place.
+
 Unlike Kafka:
 
 * Share groups, Streams groups, ACLs, quotas and delegation tokens are not served.
