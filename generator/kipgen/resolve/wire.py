@@ -13,7 +13,7 @@ Here nothing is checked. The rules have refused whatever has no result, and look
 have not; the remedy is a rule, not a test here.
 
 `python.steps` and `python.pymodel` make code of the result, `data` makes JSON, `commands.compat` compares revisions by
-it, and `commands.vectors` makes instances. To add a property, see the heads of `kipgen` and `language.layout_properties`.
+it, and `commands.vectors` makes instances. To add a property, see the heads of `kipgen` and `layout_properties`.
 """
 
 from __future__ import annotations
