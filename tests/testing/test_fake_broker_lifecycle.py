@@ -336,6 +336,7 @@ def test_a_connection_is_closed_instead_of_an_answer(handled: bool) -> None:
         with Connection(broker) as connection:
             assert connection.ask(ApiKey.PRODUCE, 9, **produce_values(b"v")) is None
         assert len(broker.records("orders")) == handled
+        broker.check()  # which finds nothing that the test has not asked for
 
 
 def test_a_failure_closes_a_connection_that_wants_no_answers() -> None:
@@ -357,6 +358,8 @@ def test_bytes_that_are_no_request_close_their_connection_alone(data: bytes, cap
             connection.socket.sendall(data)
             assert connection.receive() is None
         assert other.ask(ApiKey.HEARTBEAT, 4, **HEARTBEAT).error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        with pytest.raises(AssertionError, match="closed connections without an answer:\n  "):
+            broker.check()
     (record,) = caplog.records
     assert record.getMessage().startswith("A connection is closed: ")
 

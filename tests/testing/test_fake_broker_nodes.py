@@ -353,7 +353,12 @@ def test_a_request_for_what_is_not_included_is_one_line_in_the_log(
         fields = {one.name: getattr(request, one.name) for one in request.ATTRIBUTES}
         assert connection.ask(request.API_KEY, request.VERSION, **fields) is None
     (line,) = [one.getMessage() for one in caplog.records if one.name == "kipwire.testing"]
-    assert f"does not serve {ApiKey.text(request.API_KEY)} in version {newest}" in line
+    reason = f"does not serve {ApiKey.text(request.API_KEY)} in version {newest}"
+    assert reason in line
+    with pytest.raises(AssertionError, match=reason):
+        broker.check()
+    broker.clear_requests()
+    broker.check()
 
 
 @pytest.mark.parametrize(

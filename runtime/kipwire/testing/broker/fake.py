@@ -237,6 +237,19 @@ class FakeBroker:
         """Forget the requests that have come, and return them."""
         return self._call(self._asked.clear)
 
+    def check(self) -> None:
+        """Fail the test if a request had no answer, since `clear_requests` or the start: clients only try again.
+
+        Such are APIs and versions that are not served, broken frames, and SASL out of order; not the faults of a test.
+
+        Raises:
+            AssertionError: names each of them, with how often it came.
+        """
+        unanswered = self._call(lambda: dict(self._asked.unanswered))
+        if unanswered:
+            lines = [f"{reason} ({count:,} times)" if count > 1 else reason for reason, count in unanswered.items()]
+            raise AssertionError("\n  ".join(["the fake broker closed connections without an answer:", *lines]))
+
     def committed_offsets(self, group: str) -> dict[TopicPartition, int]:
         """Return the committed offsets of a group, by topic and partition; empty if there is no such group."""
         found = self._call(lambda: dict(self._node.groups.get(group, Group(group)).offsets.committed))

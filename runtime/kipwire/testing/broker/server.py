@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import logging
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,8 +21,9 @@ from typing import NamedTuple
 import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, aio, build
+from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, versions_answer
-from kipwire.model.errors import MissingExtraError
+from kipwire.model.errors import KipwireError, MissingExtraError
 from kipwire.testing.broker.apis import APIS
 from kipwire.testing.broker.apis.api import NoAnswer
 from kipwire.testing.broker.authentication import Authentication
@@ -46,12 +47,16 @@ MOST_KEPT = 64 * 1024 * 1024
 """Bytes of requests that are kept for tests to look at."""
 _BYTES_OF_OBJECTS = 1024
 """Estimated bytes of a request's objects, in addition to its frame."""
+_MOST_REASONS = 1000
+"""Reasons for closed connections that are kept; they have numbers that clients choose."""
 
 
 @dataclass(slots=True)
 class Asked:
     """The requests that have come, each with the id of its node: the newest of them, in bounded memory."""
 
+    unanswered: Counter[str] = field(default_factory=Counter)
+    """Reasons why the broker closed a connection by itself, with how often."""
     _kept: deque[tuple[int, Request]] = field(default_factory=deque)
     _size: int = 0
 
@@ -62,14 +67,20 @@ class Asked:
         while self._size > MOST_KEPT:
             self._size -= len(self._kept.popleft()[1].raw) + _BYTES_OF_OBJECTS
 
+    def add_unanswered(self, reason: str) -> None:
+        """Count a connection that the broker closed by itself, since it could not answer."""
+        if reason in self.unanswered or len(self.unanswered) < _MOST_REASONS:
+            self.unanswered[reason] += 1
+
     def found(self, api: int | None, node_id: int | None) -> list[Request]:
         """Find the requests of an API that came to a node; None is any."""
         return [one for at, one in self._kept if api in (None, one.api_key) and node_id in (None, at)]
 
     def clear(self) -> list[Request]:
-        """Forget all, and return them."""
+        """Forget all, and return the requests."""
         cleared = self.found(None, None)
         self._kept.clear()
+        self.unanswered.clear()
         self._size = 0
         return cleared
 
@@ -138,7 +149,12 @@ class Server:
                 return response
             return await answer(Call(node, request, client), self._interceptors)
 
-        yield handle
+        try:
+            yield handle
+        except (ClosedByHandler, KipwireError) as error:
+            if str(error):  # without a reason a test, or Kafka's rules, close the connection
+                self._asked.add_unanswered(str(error))
+            raise
 
     def _fail(self, error: Exception) -> None:
         """Keep the first error of the fake broker itself, and report it: clients try again, many times."""
