@@ -1,4 +1,4 @@
-"""Tests of thousands of small cases: one test for all cases of a message, which names each that fails.
+"""Tests of thousands of small cases: one test for all cases of some messages, which names each that fails.
 
 A test of its own costs pytest and its worker processes milliseconds, which is more than most cases take.
 """
@@ -13,12 +13,27 @@ from typing import Any, TypeVar
 
 import pytest
 
+import kafka_messages
+
 Case = TypeVar("Case")
 Versioned = TypeVar("Versioned", bound=tuple[Any, ...])
 
 THOROUGH = os.environ.get("KIPWIRE_TESTS") == "thorough"
 """True if all cases run, as by `make test-thorough` each night; the default suite runs some of them."""
 _STEP = 8
+
+_NEIGHBOURS = 12
+"""Messages of Kafka that share a test: few enough that worker processes end together."""
+
+
+def _parts() -> dict[str, str]:
+    names = sorted(kafka_messages.names())
+    parts = [names[at : at + _NEIGHBOURS] for at in range(0, len(names), _NEIGHBOURS)]
+    return {name: f"{part[0]} to {part[-1]}" for part in parts for name in part}
+
+
+PARTS = _parts()
+"""The messages of Kafka by name, each with its part of them: some neighbours in the order of their names."""
 
 _checked = 0
 
@@ -56,14 +71,16 @@ def of_each(
     Args:
         names: the arguments that a case has values for, separated by commas.
         cases: a tuple each, or the one value.
-        together: the group of a case, given as arguments, such as its message. Each group is a test with this name.
+        together: the group of a case, given as arguments, such as its message. Each group is a test with this name;
+            of Kafka's messages each part.
         label: what a failure calls a case.
     """
     arguments = [name.strip() for name in names.split(",")]
     groups: dict[str, list[tuple[Any, ...]]] = {}
     for case in cases:
         values = tuple(case) if len(arguments) > 1 else (case,)
-        groups.setdefault(together(*values), []).append(values)
+        group = together(*values)
+        groups.setdefault(PARTS.get(group, group), []).append(values)
     assert groups, "a test without cases cannot fail"
 
     def decorate(check: Callable[..., None]) -> Callable[..., None]:

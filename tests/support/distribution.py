@@ -14,11 +14,13 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-import kafka_messages
+from tests.support.cases import PARTS
 from tests.support.places import ROOT
 
 GROUP = re.compile(r"pytest\.mark\.xdist_group\(\"(\w+)\"\)")
-MESSAGES = frozenset(kafka_messages.names())
+UNIT_OF = PARTS | {part: part for part in PARTS.values()}
+"""The unit of each parameter that is a message of Kafka or a part of them."""
+UNITS = frozenset(PARTS.values())
 
 
 @cache
@@ -29,16 +31,16 @@ def group_of(module: str) -> str | None:
 
 
 def unit_of(node_id: str) -> str:
-    """Return the unit of a test, which runs in one worker: its group, all tests of its message, or else its module."""
+    """Return the unit of a test, which runs in one worker: its group, all tests of its messages, or else its module."""
     module, _, rest = node_id.partition("::")
     parameters = rest.partition("[")[2].partition("]")[0].split("-")
-    return group_of(module) or next((one for one in parameters if one in MESSAGES), module)
+    return group_of(module) or next((UNIT_OF[one] for one in parameters if one in UNIT_OF), module)
 
 
 def order(node_id: str) -> int:
-    """Groups take longest, so they start first; messages are small and many, so they come last and end together."""
+    """Groups take longest, so they start first; parts of the messages are alike, so they come last and end together."""
     unit = unit_of(node_id)
-    return 2 if unit in MESSAGES else 1 if unit.endswith(".py") else 0
+    return 2 if unit in UNITS else 1 if unit.endswith(".py") else 0
 
 
 class ByUnit(LoadScopeScheduling):  # type: ignore[misc]  # has no types that mypy sees
