@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -46,6 +48,29 @@ class MessagePage:
     call: str
 
 
+@cache
+def kafka_specs(root: Path) -> tuple[tuple[Path, MessageSpec], ...]:
+    """Read the specs of `kafka_messages`, each with its file.
+
+    Args:
+        root: the repository.
+    """
+    checked, _ = check.read_folder(root / "schemas" / PACKAGE)
+    return tuple((Path(one.file), one.spec) for one in checked if one.spec is not None)
+
+
+@cache
+def kafka_examples(root: Path) -> Mapping[str, Example]:
+    """Choose the example of each message of `kafka_messages`, by name.
+
+    Args:
+        root: the repository.
+    """
+    folders = [(file.parent.name, spec) for file, spec in kafka_specs(root)]
+    keyed = {(folder, spec.type, spec.api_key): spec.name for folder, spec in folders if spec.api_key is not None}
+    return examples(real_messages(root, keyed), kafka_messages.REGISTRY)
+
+
 def message_pages(root: Path) -> list[Page]:
     """Return the list of messages, the names of their numbers, then a page for each.
 
@@ -54,11 +79,7 @@ def message_pages(root: Path) -> list[Page]:
     Args:
         root: the repository.
     """
-    checked, _ = check.read_folder(root / "schemas" / PACKAGE)
-    files = [(Path(one.file), one.spec) for one in checked if one.spec is not None]
-    folders = [(file.parent.name, spec) for file, spec in files]
-    keyed = {(folder, spec.type, spec.api_key): spec.name for folder, spec in folders if spec.api_key is not None}
-    found = examples(real_messages(root, keyed), kafka_messages.REGISTRY)
+    files, found = kafka_specs(root), kafka_examples(root)
     shown = [(file, spec) for file, spec in files if not spec.valid_versions.is_empty and not spec.is_layout]
     other_halves = pairs((file.parent.name, spec) for file, spec in shown)
     pages = [

@@ -6,6 +6,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
+from functools import cache
 
 import black
 
@@ -24,10 +25,17 @@ def constructors(cls: type[Message]) -> str:
     source = inspect.getsource(sys.modules[cls.__module__])
     lines = source.splitlines()
     classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
-    text = "\n\n".join(_constructor(node, lines) for node in reversed(classes))
-    # Generated code is formatted already; lines too wide for a page are rare, and black is slow.
-    is_wide = any(len(line) > _MODE.line_length for line in text.splitlines())
-    return black.format_str(text, mode=_MODE).rstrip() if is_wide else text
+    return "\n\n".join(_narrow(_constructor(node, lines)) for node in reversed(classes))
+
+
+@cache
+def _narrow(constructor: str) -> str:
+    """Break the lines of a class that are too wide for a page.
+
+    Generated code is formatted already; wide lines are rare, black is slow, and versions have most of them in common.
+    """
+    is_wide = any(len(line) > _MODE.line_length for line in constructor.splitlines())
+    return black.format_str(constructor, mode=_MODE).rstrip() if is_wide else constructor
 
 
 def _constructor(node: ast.ClassDef, lines: list[str]) -> str:

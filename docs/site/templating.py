@@ -14,6 +14,9 @@ from pygments.lexers import PythonLexer
 
 from docs.site.related import with_kip_links
 
+_LEXER = PythonLexer()
+_FORMATTER = HtmlFormatter(cssclass="highlight")
+
 
 @cache
 def environment() -> jinja2.Environment:
@@ -46,4 +49,4 @@ def breakable(path: str) -> Markup:
 
 def highlighted(python: str) -> Markup:
     """Python as HTML, with the classes that the theme colours."""
-    return Markup(highlight(python, PythonLexer(), HtmlFormatter(cssclass="highlight")))
+    return Markup(highlight(python, _LEXER, _FORMATTER))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import pytest
 import kafka_messages
 from docs.site.byte_layout import boxes
 from docs.site.example import Example, example_of, examples
-from docs.site.messages import MessagePage
+from docs.site.messages import MessagePage, kafka_examples
 from docs.site.plain_message import plain_message
 from docs.site.python_class import call, constructors
-from docs.site.real_messages import RealMessage, captured, real_messages
+from docs.site.real_messages import RealMessage, captured
 from docs.site.related import kip_address, pairs, with_kip_links
 from docs.site.templating import breakable, highlighted, render
 from docs.site.version_groups import VersionGroup, version_groups
@@ -28,6 +29,7 @@ from kafka_messages.offset_delete_request.v0 import (
 )
 from kipgen.resolve.wire import resolve
 from kipwire import Struct, convert
+from kipwire.message.registry import Registry
 from kipwire.model.enums import ErrorNumber, MessageNumber, NamedNumber
 from tests.support.places import ROOT
 from tests.support.subjects.site_specs import PROBE, kafka_specs, spec
@@ -38,12 +40,11 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, Example]:
-    names = {(folder, one.type, one.api_key): one.name for folder, one in kafka_specs() if one.api_key is not None}
-    return examples(real_messages(ROOT, names), kafka_messages.REGISTRY)
+def shown() -> Mapping[str, Example]:
+    return kafka_examples(ROOT)
 
 
-def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: dict[str, Example]) -> None:
+def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: Mapping[str, Example]) -> None:
     assert set(shown) == {name for name in kafka_messages.names() if kafka_messages.versions(name)}
     for name in ("MetadataResponse", "HeartbeatRequest", "TopicRecord", "OffsetCommitValue", "VoteRequest"):
         example = shown[name]
@@ -56,7 +57,7 @@ def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: dict
         assert f"class {name}:" in constructors(type(example.message)).splitlines()[0]
 
 
-def test_examples_are_real_where_there_is_a_real_one(shown: dict[str, Example]) -> None:
+def test_examples_are_real_where_there_is_a_real_one(shown: Mapping[str, Example]) -> None:
     sources = {name: example.source for name, example in shown.items()}
     of_capture: dict[str, set[bytes]] = {}
     for one in captured(ROOT / "examples" / "capture"):
@@ -68,7 +69,7 @@ def test_examples_are_real_where_there_is_a_real_one(shown: dict[str, Example]) 
     assert sources["VoteRequest"] == ""
 
 
-def test_examples_without_a_real_message_have_readable_values(shown: dict[str, Example]) -> None:
+def test_examples_without_a_real_message_have_readable_values(shown: Mapping[str, Example]) -> None:
     for name, example in shown.items():
         if not example.source:
             assert "\\x" not in repr(example.message), name
@@ -87,8 +88,9 @@ def test_the_newest_and_then_the_most_telling_short_example_is_chosen() -> None:
         return RealMessage("HeartbeatRequest", version, data, f"{version} {group[:2]}")
 
     found = [heartbeat(4, "a"), heartbeat(4, "abc"), heartbeat(4, "ab" * 200), heartbeat(3, "abcdef")]
-    assert examples(found, kafka_messages.REGISTRY)["HeartbeatRequest"].data == found[1].data
-    assert examples(found[2:], kafka_messages.REGISTRY)["HeartbeatRequest"].source == "4 ab"
+    registry = Registry("kafka_messages", (kafka_messages.REGISTRY._by_name["HeartbeatRequest"],))
+    assert examples(found, registry)["HeartbeatRequest"].data == found[1].data
+    assert examples(found[2:], registry)["HeartbeatRequest"].source == "4 ab"
 
 
 def test_forms_have_every_version_with_its_bytes() -> None:

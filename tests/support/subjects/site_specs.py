@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
+from docs.site import messages
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 from tests.support.places import ROOT
-
-SPECS = ROOT / "schemas" / "kafka_messages"
 
 
 def spec(text: str, folder: Path) -> MessageSpec:
@@ -20,10 +18,9 @@ def spec(text: str, folder: Path) -> MessageSpec:
     return found
 
 
-@cache
 def kafka_specs() -> list[tuple[str, MessageSpec]]:
     """Folder and spec of every message."""
-    return [(Path(one.file).parent.name, one.spec) for one in check.read_folder(SPECS)[0] if one.spec is not None]
+    return [(file.parent.name, spec) for file, spec in messages.kafka_specs(ROOT)]
 
 
 PROBE = """{
