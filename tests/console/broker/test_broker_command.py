@@ -14,6 +14,7 @@ from threading import Timer
 
 import pytest
 
+from tests.support.command_line import call
 from tests.support.places import ROOT
 from tests.support.subjects.fake_broker_clients import CLIENTS
 from tests.support.subjects.peers import TLS
@@ -117,8 +118,14 @@ def test_it_listens_with_tls_and_sasl(start: Start, tmp_path: Path) -> None:
         (["--host", "192.0.2.1"], "cannot listen at 192.0.2.1:9092: "),
     ],
 )
-def test_what_cannot_be_is_one_line(arguments: list[str], reason: str) -> None:
-    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, check=False, timeout=60)
+def test_what_cannot_be_is_one_line(
+    arguments: list[str],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = call("broker", *arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert (done.returncode, reason in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
 
 

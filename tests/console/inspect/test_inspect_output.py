@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
+from kipwire.console.inspect import html
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.json import inspection_json, value_json
 from kipwire.console.inspect.pasted import parse_hex
@@ -123,16 +126,18 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
         assert all(a <= b for (a, _), (b, _) in pairwise(parsed.dump))
 
 
-def test_page_of_a_long_message_has_an_end() -> None:
+def test_page_of_a_long_message_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page has an end for many elements, for one long element, and for an error after the end."""
+    assert (html.MOST_ELEMENTS, html.MOST_BYTES) == (10_000, 2**16)
+    monkeypatch.setattr(html, "MOST_ELEMENTS", 1_000)  # a tenth has the same ends, and takes a tenth of the time
     cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
     with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
-    many = cls(topics=[TopicRequest(name="a")] * 6_000).encode()
+    many = cls(topics=[TopicRequest(name="a")] * 600).encode()
     blob = with_blob(auth_bytes=bytes(10**6)).encode()
     elements = inspect_message(cls, many)
     small = page(inspect_message(cls, cls().encode()))
     for inspection, text in (
-        (elements, f"not on this page: {len(elements.pieces) - 10_000:,} elements, "),
+        (elements, f"not on this page: {len(elements.pieces) - 1_000:,} elements, "),
         (inspect_message(cls, many[:-1]), "need 1 byte"),
         (
             inspect_message(with_blob, blob),
@@ -142,10 +147,10 @@ def test_page_of_a_long_message_has_an_end() -> None:
         made = page(inspection)
         parsed = _Page(made)
         assert text in parsed.text
-        assert len(made) < len(small) + 10_000 * 1000
+        assert len(made) < len(small) + 1_000 * 1000
         shown = bytes.fromhex("".join(part for _, part in parsed.dump))
         assert inspection.data.startswith(shown) and len(shown) <= 2**16
-        assert len(parsed.rows("piece")) <= 10_000
+        assert len(parsed.rows("piece")) <= 1_000
         assert len(parsed.rows("rest")) == 1 + (inspection.error is not None)
 
 
@@ -190,7 +195,16 @@ def kipwire(
     )
 
 
-def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> None:
+Call = Callable[..., command_line.Done]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Call the command within this process, in the folder of the test."""
+    return partial(command_line.call, "inspect", folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
+def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path, called: Call) -> None:
     raw = broker_message().encode()
     (tmp_path / "raw.bin").write_bytes(raw)
     (tmp_path / "hex.txt").write_text("\n".join(raw.hex(" ")[at : at + 48] for at in range(0, 999, 48)))
@@ -206,18 +220,18 @@ def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> No
         (["-"], raw),
         ([], raw.hex(":").encode()),
     ]:
-        done = kipwire("MetadataResponse", 12, *arguments, folder=tmp_path, data=data)
-        assert done.stdout == first.stdout, arguments
+        done = called("MetadataResponse", 12, *arguments, stdin=data)
+        assert done.stdout == first.stdout.decode(), arguments
 
 
-def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
+def test_the_documentation_shows_real_output(tmp_path: Path, called: Call) -> None:
     text = (ROOT / "docs" / "inspect.md").read_text(encoding="utf-8")
     for data, name in re.findall(r"^\$ echo ([0-9a-f]+) > (\S+\.hex)$", text, re.MULTILINE):
         (tmp_path / name).write_text(data)
     shown = re.findall(r"^\$ kipwire inspect (.* (?:[0-9a-f ]+|\S+\.hex))\n((?:[^$`].*\n)+)", text, re.MULTILINE)
     assert len(shown) == 3
     for arguments, output in shown:
-        assert kipwire(*arguments.split(), folder=tmp_path).stdout.decode() == output
+        assert called(*arguments.split()).stdout == output
 
 
 @pytest.mark.parametrize("text", ["0a1B", " 0a 1b\n", "0a:1b", "0x0a, 0x1B", r"\x0a\x1b", "0x0a1b"])
@@ -233,37 +247,37 @@ def test_what_is_not_hex_text_is_refused(text: str) -> None:
 @pytest.mark.parametrize("size", ["", "00000010"])
 @pytest.mark.parametrize("version", [5, 99])
 def test_a_refusal_is_shown_whatever_version_of_api_versions_was_asked_for(
-    tmp_path: Path, version: int, size: str
+    called: Call, version: int, size: str
 ) -> None:
     refused = f"{size} 00000007 0023 00000001 0012 0000 0005"
-    done = kipwire("--response", "ApiVersions", version, refused, folder=tmp_path)
-    assert (done.returncode, done.stdout.partition(b":")[0]) == (0, b"ApiVersionsResponse v0")
-    other = kipwire("--response", "Metadata", 99, refused, folder=tmp_path)
-    assert b"unknown version 99 of MetadataResponse" in other.stderr
+    done = called("--response", "ApiVersions", version, refused)
+    assert (done.returncode, done.stdout.partition(":")[0]) == (0, "ApiVersionsResponse v0")
+    other = called("--response", "Metadata", 99, refused)
+    assert "unknown version 99 of MetadataResponse" in other.stderr
 
 
-def test_frames_by_api_name_and_number(tmp_path: Path) -> None:
-    request = kipwire("--request", HEARTBEAT.hex(), folder=tmp_path)
+def test_frames_by_api_name_and_number(called: Call) -> None:
+    request = called("--request", HEARTBEAT.hex())
     assert request.returncode == 0, request.stderr
-    assert [line for line in request.stdout.decode().splitlines() if re.fullmatch(r"\S+ v\d+", line)] == [
+    assert [line for line in request.stdout.splitlines() if re.fullmatch(r"\S+ v\d+", line)] == [
         "RequestHeader v1",
         "HeartbeatRequest v0",
     ]
-    by_name = kipwire("--response", "Heartbeat", 0, "00000006 00000007 0019", folder=tmp_path)
+    by_name = called("--response", "Heartbeat", 0, "00000006 00000007 0019")
     assert by_name.returncode == 0, by_name.stderr
-    assert b"frame size int32" in by_name.stdout
-    assert kipwire("--response", 12, 0, "00000006 00000007 0019", folder=tmp_path).stdout == by_name.stdout
+    assert "frame size int32" in by_name.stdout
+    assert called("--response", 12, 0, "00000006 00000007 0019").stdout == by_name.stdout
 
 
-def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path) -> None:
-    done = kipwire("HeartbeatResponse", 0, "001900", "--json", folder=tmp_path)
+def test_json_and_page_of_wrong_bytes_exit_1(tmp_path: Path, called: Call) -> None:
+    done = called("HeartbeatResponse", 0, "001900", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert (found["message"], found["version"], found["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
     assert found["error"]["reason"] == "1 trailing byte after the message"
-    done = kipwire("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"error: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
+    done = called("HeartbeatResponse", 0, "001900", "--html", "page.html")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error: HeartbeatResponse v0: message at byte 2: 1 trailing byte" in done.stderr
     assert "trailing byte after the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

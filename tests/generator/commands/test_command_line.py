@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,15 @@ def kipgen(*arguments: object, folder: Path, **variables: str) -> subprocess.Com
     )
 
 
+Call = Callable[..., command_line.Done]
+
+
+@pytest.fixture
+def called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    """Call a command within this process, in the folder of the test."""
+    return partial(command_line.call, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
+
+
 @pytest.fixture
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "my_protocol"
@@ -53,13 +64,13 @@ def test_every_command_has_help(
     assert "Usage" in done.stdout
 
 
-def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
+def test_generate_then_check_then_edit(specs: Path, tmp_path: Path, called: Call) -> None:
     assert kipgen("generate", specs, folder=tmp_path).returncode == 0
-    done = kipgen("generate", specs, "--check", folder=tmp_path)
+    done = called("generate", specs, "--check")
     assert (done.returncode, done.stdout, done.stderr) == (0, "my_protocol: up to date\n", "")
     file = specs / "FooRequest.json"
     file.write_text(file.read_text().replace('"Key"', '"TeamId"'))
-    done = kipgen("generate", specs, "--check", "--diff", folder=tmp_path)
+    done = called("generate", specs, "--check", "--diff")
     assert done.returncode == 1
     assert "+        self.team_id = team_id" in done.stdout
     assert "-        self.key = key" in done.stdout
@@ -67,18 +78,18 @@ def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
     assert "self.key = key" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
 
 
-def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path) -> None:
+def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path, called: Call) -> None:
     (tmp_path / "schemas").mkdir()
     specs.rename(tmp_path / "schemas" / specs.name)
-    assert kipgen("check", folder=tmp_path).stdout == "2 specs: no problems found.\n"
-    assert kipgen("generate", folder=tmp_path).stdout.startswith("my_protocol: ")
-    assert kipgen("generate", "--check", folder=tmp_path).returncode == 0
+    assert called("check").stdout == "2 specs: no problems found.\n"
+    assert called("generate").stdout.startswith("my_protocol: ")
+    assert called("generate", "--check").returncode == 0
 
 
-def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_path: Path) -> None:
+def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_path: Path, called: Call) -> None:
     file = specs / "FooRequest.json"
     file.write_text(file.read_text().replace('"[]Item"', '"[][]Item"'))
-    done = kipgen("generate", specs, folder=tmp_path)
+    done = called("generate", specs)
     assert done.returncode == 1
     assert "FooRequest.json:" in done.stdout
     assert "FooRequest.Items: type-syntax: " in done.stdout
@@ -87,41 +98,41 @@ def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_
     assert not (tmp_path / "generated").exists()
 
 
-def test_check_judges_a_file_alone_and_a_folder_as_a_package(specs: Path, tmp_path: Path) -> None:
+def test_check_judges_a_file_alone_and_a_folder_as_a_package(specs: Path, called: Call) -> None:
     (specs / "FooResponse.json").unlink()
-    assert kipgen("check", specs / "FooRequest.json", folder=tmp_path).returncode == 0
-    done = kipgen("check", specs, folder=tmp_path)
+    assert called("check", specs / "FooRequest.json").returncode == 0
+    done = called("check", specs)
     assert done.returncode == 1
     assert "pair-missing" in done.stdout
     assert done.stdout.endswith("Found 1 problem in 1 file.\n")
 
 
-def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, tmp_path: Path) -> None:
-    assert kipgen("check", specs, folder=tmp_path).returncode == 0
-    done = kipgen("check", specs, "--kafka", folder=tmp_path)
+def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, called: Call) -> None:
+    assert called("check", specs).returncode == 0
+    done = called("check", specs, "--kafka")
     assert done.returncode == 1
     assert "kafka-about" in done.stdout
 
 
-def test_rules_shows_each_rule_with_its_examples(tmp_path: Path) -> None:
-    brief = kipgen("rules", "--brief", folder=tmp_path)
+def test_rules_shows_each_rule_with_its_examples(called: Call) -> None:
+    brief = called("rules", "--brief")
     assert brief.returncode == 0
     assert len(brief.stdout.splitlines()) == len(ALL) + len(COMPAT)
-    one = kipgen("rules", "duplicate-tag", folder=tmp_path).stdout
+    one = called("rules", "duplicate-tag").stdout
     assert one.startswith("duplicate-tag (error): ")
     assert "  good\n" in one
     assert "  bad\n" in one
-    change = kipgen("rules", "field-moved", folder=tmp_path).stdout
+    change = called("rules", "field-moved").stdout
     assert change.startswith("field-moved (compat, wire): ")
     assert all(f"  {title}\n" in change for title in ("good: before", "good: after", "bad: before", "bad: after"))
-    assert len(kipgen("rules", folder=tmp_path).stdout) > len(ALL) * 100
+    assert len(called("rules").stdout) > len(ALL) * 100
 
 
-def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
-    assert kipgen("new", "Ping", "--api-key", 77, "--out", "specs", folder=tmp_path).returncode == 0
+def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path, called: Call) -> None:
+    assert called("new", "Ping", "--api-key", 77, "--out", "specs").returncode == 0
     assert sorted(file.name for file in (tmp_path / "specs").iterdir()) == ["PingRequest.json", "PingResponse.json"]
-    assert kipgen("check", "specs", folder=tmp_path).returncode == 0
-    assert kipgen("new", "Ping", "--out", "specs", folder=tmp_path).returncode == 2
+    assert called("check", "specs").returncode == 0
+    assert called("new", "Ping", "--out", "specs").returncode == 2
 
 
 @pytest.mark.parametrize(
