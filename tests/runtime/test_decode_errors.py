@@ -14,7 +14,7 @@ import kafka_messages
 from kipwire import DecodeError, Message, Struct
 from tests.support import property_checks
 from tests.support.cases import of_each
-from tests.support.cost import cost_of_refusing
+from tests.support.cost import MUCH, cost_of_refusing
 from tests.support.hex_tables import raw
 
 EVERY_LATEST = [(name, versions[-1]) for name in kafka_messages.names() if (versions := kafka_messages.versions(name))]
@@ -275,7 +275,7 @@ def test_few_bytes_that_promise_billions_of_elements_cost_little(name: str, vers
 )
 def test_cost_of_refusing_much_grows_no_faster_than_the_input(name: str, version: int, head: str, unit: str) -> None:
     cls, repeated = kafka_messages.message(name, version), raw(unit)
-    data = raw(head) + repeated * (10_000 // len(repeated))
+    data = raw(head) + repeated * (MUCH // len(repeated))
     cost = cost_of_refusing(cls, data)
     assert cost.steps < STEPS_OF_A_BYTE * len(data)
     assert cost.memory < 100 * len(data) + 100_000

@@ -9,6 +9,10 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from kipwire import DecodeError, Message, native
+from tests.support.cases import THOROUGH
+
+MUCH = 10_000 if THOROUGH else 2_500
+"""Bytes of input whose cost is compared with its size; to count the steps of each takes seconds."""
 
 
 class Cost(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kipwire import DecodeError
-from tests.support.cost import cost_of_refusing
+from tests.support.cost import MUCH, cost_of_refusing
 from tests.support.hex_tables import raw
 from tests.support.spec_package import Classes
 from tests.support.subjects.layout_examples import FRAME, NO_BITS, PAIRS
@@ -282,7 +282,7 @@ def test_few_bytes_that_promise_much_cost_little(layouts: Classes, name: str, ve
 def test_cost_of_refusing_much_grows_no_faster_than_the_input(
     layouts: Classes, name: str, version: int, head: str, unit: str
 ) -> None:
-    data = raw(head) + raw(unit) * (10_000 // len(raw(unit))) + b"\xff"
+    data = raw(head) + raw(unit) * (MUCH // len(raw(unit))) + b"\xff"
     cost = cost_of_refusing(layouts(name, version), data)
     assert cost.steps < 100 * len(data)
     assert cost.memory < 100 * len(data) + 100_000
