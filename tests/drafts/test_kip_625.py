@@ -15,6 +15,7 @@ from kipwire.drafts import proposals
 from kipwire.drafts.proposals.too_small import v0 as narrow
 from kipwire.drafts.proposals.too_small import v2 as wide
 from tests.support import golden_data
+from tests.support.cases import of_each
 from tests.support.spec_package import generated
 
 ENCODINGS = [f"{scheme}{bits}" for scheme in ("fixed", "packed", "upacked") for bits in (16, 32, 64)]
@@ -74,7 +75,7 @@ def java_bytes() -> dict[tuple[str, int], str]:
     return {(line["kind"], line["value"]): line["hex"] for line in lines if "value" in line}
 
 
-@pytest.mark.parametrize(("encoding", "value"), CASES)
+@of_each("encoding, value", CASES, together=lambda encoding, value: encoding)
 def test_boundaries_have_javas_bytes(encoding: str, value: int, number: Any) -> None:
     bits = int(encoding[-2:])
     kind = "varlong" if bits == 64 else "varint"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from kipwire.drafts.proposals.message_set import v2 as message_set
 from kipwire.drafts.proposals.messages.v2 import Message, Messages
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.records.producer_sequence import next_draft_epoch, next_epoch, next_sequence
+from tests.support.cases import of_each
 from tests.support.hex_tables import octets, with_crc
 
 KEY_AND_VALUE = octets("""
@@ -109,9 +111,15 @@ def test_sets_come_one_after_the_other_as_in_a_log() -> None:
     assert message_set.MessageSet.read(SET + SET, end) == (first, 2 * len(SET))
 
 
-@pytest.mark.parametrize("key", [None, b"", b"k", bytes(127), bytes(128), bytes(20000)])
-@pytest.mark.parametrize("value", [None, b"", b"v", bytes(127), bytes(128), bytes(20000)])
-@pytest.mark.parametrize("offset_delta", [0, 127, 128, 2**31 - 1])
+SIZES = (None, b"", b"k", bytes(127), bytes(128), bytes(20000))
+
+
+@of_each(
+    "key, value, offset_delta",
+    product(SIZES, SIZES, [0, 127, 128, 2**31 - 1]),
+    together=lambda key, value, offset_delta: f"offset delta {offset_delta}",
+    label=lambda key, value, offset_delta: f"a key and a value of {key and len(key)} and {value and len(value)} bytes",
+)
 def test_lengths_that_are_left_out_are_found_again(key: bytes | None, value: bytes | None, offset_delta: int) -> None:
     messages = Messages(messages=[Message(timestamp=-1, offset_delta=offset_delta, key=key, value=value)] * 2)
     data = messages.encode()

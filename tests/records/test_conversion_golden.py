@@ -13,6 +13,7 @@ import pytest
 
 from kipwire import EncodeError
 from kipwire.records import Converted, down_convert, read_batches, up_convert
+from tests.support.cases import of_each
 from tests.support.converted_records import contents, golden_conversions, is_plain
 from tests.support.golden_data import lines
 from tests.support.kafka_jars import fetch_class_path
@@ -41,7 +42,7 @@ def test_golden_file_has_what_its_readme_says() -> None:
     assert codecs == {(magic, codec) for magic in range(3) for codec in ("none", "gzip", "snappy", "lz4")}
 
 
-@pytest.mark.parametrize("number", range(len(GOLDEN)), ids=case_name)
+@of_each("number", range(len(GOLDEN)), together=lambda number: str(GOLDEN[number]["kind"]), label=case_name)
 def test_records_become_what_java_makes_of_them(number: int) -> None:
     line = GOLDEN[number]
     if line["to"] is None:

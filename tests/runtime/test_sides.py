@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from kipwire.connection.negotiation import common_versions, version_to_retry
 from kipwire.drafts import proposals
 from kipwire.projection import Projection, ProjectionError, VersionedProjection
 from kipwire.records.messages import partitions
+from tests.support.cases import of_each
 from tests.support.defaults import of_defaults
 
 REGISTRY = kafka_messages.REGISTRY
@@ -106,8 +108,7 @@ TAKES: dict[str, tuple[Callable[[Any], object], set[str], tuple[type[Exception],
 }
 
 
-@pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.parametrize("entry", TAKES)
+@of_each("entry, given", product(TAKES, GIVEN), together=lambda entry, given: entry)
 def test_only_messages_of_its_side_are_taken(entry: str, given: str) -> None:
     call, accepted, errors = TAKES[entry]
     if given in accepted:

@@ -114,8 +114,8 @@ def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, called: Cal
     assert "kafka-about" in done.stdout
 
 
-def test_rules_shows_each_rule_with_its_examples(called: Call) -> None:
-    brief = called("rules", "--brief")
+def test_rules_shows_each_rule_with_its_examples(tmp_path: Path, called: Call) -> None:
+    brief = kipgen("rules", "--brief", folder=tmp_path)
     assert brief.returncode == 0
     assert len(brief.stdout.splitlines()) == len(ALL) + len(COMPAT)
     one = called("rules", "duplicate-tag").stdout
@@ -129,7 +129,7 @@ def test_rules_shows_each_rule_with_its_examples(called: Call) -> None:
 
 
 def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path, called: Call) -> None:
-    assert called("new", "Ping", "--api-key", 77, "--out", "specs").returncode == 0
+    assert kipgen("new", "Ping", "--api-key", 77, "--out", "specs", folder=tmp_path).returncode == 0
     assert sorted(file.name for file in (tmp_path / "specs").iterdir()) == ["PingRequest.json", "PingResponse.json"]
     assert called("check", "specs").returncode == 0
     assert called("new", "Ping", "--out", "specs").returncode == 2
