@@ -15,7 +15,7 @@ from kipwire import DecodeError
 from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from tests.support import golden_data
-from tests.support.cases import THOROUGH
+from tests.support.cases import THOROUGH, some
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected
 
@@ -122,9 +122,9 @@ GOLDEN_ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("part", range(16))
+@pytest.mark.parametrize("part", range(4))
 def test_errors_are_those_that_decoding_finds(part: int) -> None:
-    for line in GOLDEN_ERRORS[part::16]:
+    for line in some(GOLDEN_ERRORS)[part::4]:
         data, cls = bytes.fromhex(line["hex"]), kafka_messages.message(line["message"], line["version"])
         inspection = inspect_message(cls, data)
         try:
