@@ -12,6 +12,7 @@ import kafka_messages
 from kipwire import EncodeError, Message, columns, native
 from kipwire.columns.arrow_types import columns_of
 from tests.support import golden_data
+from tests.support.cases import of_each
 from tests.support.subjects.hostile_columns import HeartbeatRequest, OffsetCommitValue, needs_kernel
 
 HeartbeatResponse: Any = kafka_messages.message("HeartbeatResponse", 4)
@@ -49,7 +50,7 @@ def renumbered(parts: tuple[Any, ...], count: int | None, first: int | None) -> 
 
 
 @needs_kernel
-@pytest.mark.parametrize("name", sorted({name for name, _ in golden_data.every_message_and_version()}))
+@of_each("name", sorted({name for name, _ in golden_data.every_message_and_version()}), together=lambda name: name)
 def test_no_length_wraps_in_the_kernel_when_columns_are_written(name: str) -> None:
     from kipwire import _kernel
     from kipwire.columns import kernel_engine

@@ -15,7 +15,7 @@ from kipwire import DecodeError
 from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.tree import Inspection, inspect_message, inspect_request, inspect_response
 from tests.support import golden_data
-from tests.support.cases import THOROUGH, some
+from tests.support.cases import THOROUGH, of_each, some
 from tests.support.places import ROOT
 from tests.support.subjects.inspections import HEARTBEAT, as_text, broker_message, inspected
 
@@ -39,7 +39,7 @@ def assert_without_gaps(inspection: Inspection) -> None:
 # Decoding.
 
 
-@pytest.mark.parametrize("name", NAMES)
+@of_each("name", NAMES, together=lambda name: name)
 def test_every_byte_of_every_golden_message_has_one_meaning(name: str) -> None:
     for (message, version), lines in golden_data.messages().items():
         if message == name:
