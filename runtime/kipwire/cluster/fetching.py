@@ -140,7 +140,7 @@ class Batches:
 
 
 class Reader:
-    """Reads partitions from their leaders. After an error of one partition the others can still be read."""
+    """Reader of partitions from their leaders; a failure of one partition does not stop the others."""
 
     def __init__(
         self, brokers: Brokers, leaders: Mapping[Partition, Node], patience: Patience, *, committed: bool

@@ -283,9 +283,9 @@ def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Tot
     """Count groups, partitions and unread records of a look, and the rows in which something is wrong.
 
     Args:
-        look: it.
-        rows: that follow from it.
-        stalled: who stands still; None if one look alone is known.
+        look: the look.
+        rows: the rows of lag that follow from it.
+        stalled: the rows that stand still; None if one look alone is known.
     """
 
     def those(chosen: Iterable[Row]) -> Count:

@@ -75,9 +75,9 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
     """Format the metrics of a look as text. What is not known has no sample.
 
     Args:
-        look: it.
-        rows: that follow from it, in the order in which they are written.
-        stalled: who stands still.
+        look: the look.
+        rows: the rows of lag that follow from it, in the order in which they are written.
+        stalled: the rows that stand still.
     """
     partitions: dict[Partition, str] = {}
     """The labels of partitions, each made once for many rows."""

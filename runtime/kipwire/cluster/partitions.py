@@ -26,7 +26,7 @@ TOPICS_AT_ONCE = 1000
 PARTITIONS_AT_ONCE = 5000
 """Asked about in one request."""
 _CLIENT = -1
-"""The replica id of clients. A replica, such as 0, gets the end of the log, not the end that clients can read."""
+"""The replica id of clients. A broker's id would return the end of the log, not the high watermark."""
 _NO_TOPIC, _NO_LEADER = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE
 
 

@@ -28,7 +28,7 @@ class Arriving(io.RawIOBase):
         """Read a binary stream that has `read1`.
 
         Args:
-            source: it.
+            source: the stream.
             before_waiting: called before more bytes are waited for; shows what is known.
         """
         self._source = source

@@ -65,7 +65,7 @@ class Proxy:
     certificate: tls.SSLContext | None = None
     """A context with a certificate of the proxy, with which listeners speak TLS."""
     ssl: bool | tls.SSLContext | None = None
-    """TLS to brokers, as of `kipwire.aio.connect`."""
+    """TLS to brokers; see `kipwire.aio.connect`."""
     sasl: Mechanism | None = None
     """Credentials of the proxy at brokers; by default clients authenticate through it."""
     timeout: float = 30.0

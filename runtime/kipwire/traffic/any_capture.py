@@ -60,7 +60,7 @@ def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Numbered]:
     """Read the frames of a capture, in order, with errors instead of frames that are missing.
 
     Args:
-        capture: it.
+        capture: the capture.
         ports: of packets, the brokers' ports; empty if they are not known. They decide which frames there are, and so
             the numbers.
 

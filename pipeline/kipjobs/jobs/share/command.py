@@ -97,4 +97,4 @@ def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
 
 
 command = on_logs(share_report, about=share.TOPIC)
-"""Run `kipspark share`."""
+"""The command `share` of kipwire and kipspark."""

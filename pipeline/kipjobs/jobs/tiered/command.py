@@ -62,4 +62,4 @@ def tiered_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Repo
 
 
 command = on_logs(tiered_report, [tiered.TOPIC], about=tiered.TOPIC)
-"""Run `kipspark tiered`."""
+"""The command `tiered` of kipwire and kipspark."""

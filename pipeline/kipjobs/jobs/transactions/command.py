@@ -157,4 +157,4 @@ def _coordinators(session: Session, roots: Roots, segments: DataFrame, mode: Mod
 
 
 command = on_logs(transactions_report, find=folders_of_brokers)
-"""Run `kipspark transactions`."""
+"""The command `transactions` of kipwire and kipspark."""

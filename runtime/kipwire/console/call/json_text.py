@@ -67,8 +67,8 @@ def parse(text: str, where: str) -> dict[str, Any]:
     """Parse a JSON text, which may have comments, to its object.
 
     Args:
-        text: it.
-        where: what errors call it.
+        text: the text.
+        where: the name of the text in errors.
 
     Raises:
         KipwireError: it is no JSON object, or has a key twice.

@@ -30,10 +30,10 @@ def dump_capture(
     ports: Collection[int],
     reading: Reading,
 ) -> int:
-    """Write a line for each frame of a capture; how many are damaged.
+    """Write a line for each frame of a capture; return the number of damaged ones.
 
     Args:
-        capture: it.
+        capture: the capture.
         line: makes the line of a frame, with the end of the line; it also gets its latency.
         out: where it goes.
         bounds: only times are looked at.

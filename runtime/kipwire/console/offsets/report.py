@@ -90,7 +90,7 @@ def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
     """Format the lines of a report, with their ends.
 
     Args:
-        report: it.
+        report: the report.
         all_rows: whether to show every row of a table, however many there are.
     """
     coloured = has_colour(sys.stdout)
