@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from docs.site.guides import LANGUAGE_GUIDE, is_guide, nav_of_guides, repository_files, title_of
+from docs.site.guides import LANGUAGE_GUIDE, is_guide, kind_of, nav_of_guides, repository_files, title_of
 from docs.site.language import language_pages
 from docs.site.messages import message_pages
 from docs.site.navigation import Nav, Page
@@ -17,8 +17,6 @@ from docs.site.real_messages import CAPTURE, LOGS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
-FOUND_FIRST = b"---\nsearch:\n  boost: 8\n---\n\n"
-"""The head of a guide: a search finds it before the hundreds of pages of messages, modules and source documents."""
 
 
 def write_site(root: Path, out: Path) -> None:
@@ -36,7 +34,7 @@ def write_site(root: Path, out: Path) -> None:
     files = repository_files(root, [f"{folder}/README.md" for folder in (CAPTURE, *LOGS)])
     language, messages, reference = language_pages(root), message_pages(root), reference_pages()
     for path, content in with_pages(files, (*language, *messages, *reference)).items():
-        _write(pages / path, FOUND_FIRST + content if is_guide(path) else content)
+        _write(pages / path, head_of(path, content) + content)
     shutil.copytree(ASSETS, pages / "assets", dirs_exist_ok=True)
     guide: list[Nav] = [{title_of(LANGUAGE_GUIDE, files[LANGUAGE_GUIDE]): LANGUAGE_GUIDE}]
     nav: list[Nav] = [
@@ -53,6 +51,23 @@ def write_site(root: Path, out: Path) -> None:
         "nav": nav,
     }
     _write(out / "mkdocs.yml", json.dumps(settings, indent=1).encode())
+
+
+def head_of(path: str, content: bytes) -> bytes:
+    """Return the front matter of a guide, b"" for other pages.
+
+    It has the title for the browser, since the menu has a shorter one, and the kind. Its boost lets a search find the
+    guide before the hundreds of pages of messages, modules and source documents.
+
+    Args:
+        path: its path in the repository.
+        content: its Markdown.
+    """
+    if not is_guide(path):
+        return b""
+    facts = {"title": title_of(path, content), "status": kind_of(path), "search": {"boost": 8}}
+    lines = (f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items() if value)
+    return f"---\n{''.join(lines)}---\n\n".encode()
 
 
 def with_pages(files: Mapping[str, bytes], pages: Iterable[Page]) -> dict[str, bytes]:

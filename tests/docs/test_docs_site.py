@@ -18,7 +18,7 @@ import kafka_messages
 from docs.site.__main__ import with_pages
 from docs.site.built import problems
 from docs.site.byte_layout import Box, boxes
-from docs.site.guides import nav_of_guides, repository_files
+from docs.site.guides import KINDS, START, groups_of, nav_of_guides, repository_files, theory, title_of
 from docs.site.language import language_pages, sections
 from docs.site.navigation import Page
 from docs.site.python_reference import MODULES, SMALLER, public_names
@@ -119,9 +119,61 @@ def test_every_page_has_a_title_and_content(pages: dict[str, str]) -> None:
 
 
 def test_a_search_finds_guides_before_messages_and_modules(pages: dict[str, str]) -> None:
-    boosted = {path for path, text in pages.items() if text.startswith("---\nsearch:\n  boost: ")}
+    boosted = {path for path, text in pages.items() if re.match(r'---\n(?:.*\n)*?search: {"boost": 8}\n---\n', text)}
     assert boosted == {path for path in pages if path.startswith("docs/") and path.count("/") == 1}
     assert {"docs/offsets.md", "docs/own-specs.md", "docs/aio.md"} < boosted
+
+
+def test_every_guide_is_of_one_kind_and_in_the_readme() -> None:
+    guides = {f"docs/{file.name}" for file in (ROOT / "docs").glob("*.md")}
+    assert sorted(name for names in KINDS.values() for name in names) == sorted(Path(path).stem for path in guides)
+    groups = groups_of((ROOT / "README.md").read_text())
+    assert sorted(path for links in groups.values() for path in links) == sorted(guides)
+
+
+def test_the_menu_has_the_groups_of_the_readme_and_each_page_its_kind(site: Path, pages: dict[str, str]) -> None:
+    nav = json.loads((site / "mkdocs.yml").read_text())["nav"]
+    (guides,) = (one["Guides"] for one in nav if "Guides" in one)
+    expected = {
+        name: [{title: path} for path, title in links.items() if path not in (*START, "docs/spec-language.md")]
+        for name, links in groups_of((ROOT / "README.md").read_text()).items()
+    }
+    assert guides == [{name: links} for name, links in expected.items()]
+    for kind, names in KINDS.items():
+        for name in names:
+            head = pages[f"docs/{name}.md"].split("---\n")[1]
+            assert f'status: "{kind}"\n' in head
+            title = title_of(f"docs/{name}.md", (ROOT / "docs" / f"{name}.md").read_bytes())
+            assert f"title: {json.dumps(title, ensure_ascii=False)}\n" in head
+
+
+def test_how_it_works_has_the_theories_of_five_modules(pages: dict[str, str]) -> None:
+    page = pages["docs/how-it-works.md"]
+    modules = re.findall(r"^<!-- theory of (\S+) -->$", (ROOT / "docs/how-it-works.md").read_text(), re.MULTILINE)
+    assert len(modules) == 5
+    for module in modules:
+        assert theory((ROOT / module).read_text()) in page
+        assert len(theory((ROOT / module).read_text()).split()) > 100
+
+
+def test_a_theory_is_a_comment_or_a_docstring() -> None:
+    assert theory('"""A room."""\n\n# Theory. It is\n#\n#     warm.\n\nimport x\n# More.\n') == "It is\n\n    warm.\n"
+    assert theory('"""A room.\n\nIt is warm.\n"""\n') == "It is warm.\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    {
+        "grafana": "offsets",
+        "fuzz": "testing",
+        "stuck transaction": "jobs",
+        "pandas": "tables",
+        "negotiate versions": "typed-client",
+    }.items(),
+)
+def test_what_people_search_is_on_the_page_that_answers(words: str, page: str) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text().lower()
+    assert all(word in text for word in words.split())
 
 
 def test_a_page_cannot_take_the_place_of_another_one_or_be_blank() -> None:
