@@ -22,7 +22,7 @@ log = logging.getLogger("kipwire.proxy")
 
 
 async def apply(one: Filter, event: Request | Response, exchange: Exchange) -> Any:
-    """Run a filter on an event; return the frame to pass on, a response to send instead, or an error code to refuse with."""
+    """Run a filter on an event; return the frame to pass on, a response instead, or an error code to refuse with."""
     try:
         if isinstance(one.of, VersionedProjection):
             given = await one.result(event.project(one.of), exchange, tuple, log)
