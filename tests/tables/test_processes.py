@@ -94,6 +94,20 @@ def test_rows_stay_as_they_are_while_the_processes_read_on(ready: Readers) -> No
     assert [values(batch) for batch, _ in kept] == [value for _, value in kept]
 
 
+def test_no_python_code_runs_when_rows_are_dropped(ready: Readers) -> None:
+    """An interrupt that arrives in such code is printed, and lost."""
+    kept, called = list(batches(ready, [Piece(number, batches=20) for number in range(4)])), list[str]()
+    assert any(reader.held for reader in ready._readers)
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        kept.clear()
+    finally:
+        sys.setprofile(None)
+    for reader in ready._readers:
+        reader.give_back()
+    assert not called and not any(reader.held for reader in ready._readers)
+
+
 def test_logs_have_the_same_batches_of_rows(ready: Readers) -> None:
     plan = FORMATS["kafka_log"].plan({"path": str(DATA / "segments"), "splitBytes": "1000"})
     work = list(plan.work())

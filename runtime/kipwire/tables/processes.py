@@ -142,6 +142,17 @@ class _End:
         return bool(self._poll.poll(seconds * 1000))
 
 
+class _Place(weakref.ref[Any]):
+    """A place in the shared memory whose rows may still be read: once they are not, its callback is called.
+
+    That must be compiled code: an interrupt that arrives in a callback in Python is printed, and lost.
+    """
+
+    __slots__ = ("size", "start")
+    start: int
+    size: int
+
+
 class _Reader:
     """A worker, as this process has it."""
 
@@ -153,9 +164,10 @@ class _Reader:
         self.memory = mmap.mmap(self.file, ROOM)
         self.process: int | None = None
         """None until it is ready."""
-        self.held: dict[int, int] = {}
-        """Places whose rows may still be read, with their sizes."""
-        self._freed: deque[int] = deque()
+        self.held: dict[int, _Place] = {}
+        """Places that the worker has not back, by their starts."""
+        self._freed: deque[Any] = deque()
+        """Those of them whose rows are read no more."""
 
     def close_theirs(self) -> None:
         """Close what the worker has opened."""
@@ -185,26 +197,28 @@ class _Reader:
 
     def give_back(self) -> None:
         """Tell the worker which places are free."""
-        starts = [self._freed.popleft() for _ in range(len(self._freed))]
+        starts = [self._freed.popleft().start for _ in range(len(self._freed))]
         if starts:
             for start in starts:
                 del self.held[start]
             self.end.send(_Free(starts))
 
-    def rows(self, place: _Shared) -> pa.RecordBatch:
-        """Return the rows at a place, which is free once they are dropped.
+    def rows(self, shared: _Shared) -> pa.RecordBatch:
+        """Return rows in the shared memory, whose place is free once they are dropped.
 
         If whoever gets the rows keeps them, they are copies from some number on, since the worker needs the place.
         """
-        held = np.frombuffer(self.memory, np.uint8, place.size, place.start)
-        is_much = sum(self.held.values()) > ROOM // 4
-        self.held[place.start] = place.size
-        if is_much or len(self.held) > _MOST_BATCHES // 4:
-            self._freed.append(place.start)
-            return _batch(held.tobytes())
-        # The array is what Arrow holds; a method of this object would be a circle.
-        weakref.finalize(held, self._freed.append, place.start).atexit = False
-        return _batch(held)
+        is_much = sum(place.size for place in self.held.values()) > ROOM // 4
+        held = self._hold(shared)
+        return _batch(held.tobytes() if is_much or len(self.held) > _MOST_BATCHES // 4 else held)
+
+    def _hold(self, shared: _Shared) -> Any:
+        """Return the bytes of rows; their place is free once Arrow, or whoever else has them, drops them."""
+        held = np.frombuffer(self.memory, np.uint8, shared.size, shared.start)
+        place = _Place(held, self._freed.append)
+        place.start, place.size = shared
+        self.held[shared.start] = place
+        return held
 
     def stop(self) -> None:
         """Stop reading, and forget what has been read since.
@@ -215,8 +229,7 @@ class _Reader:
         self.end.send(_Stop())
         while not isinstance(message := self.receive(), _Stopped):
             if isinstance(message, _Shared):
-                self.held[message.start] = message.size
-                self._freed.append(message.start)
+                self._hold(message)
         self.give_back()
 
 
