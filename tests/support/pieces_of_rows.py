@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ def read(piece: Piece) -> Iterator[pa.RecordBatch]:
             [pa.array(*one) for one in zip(columns, SCHEMA.types, strict=True)], schema=SCHEMA
         )
     match piece.ends:
+        case "warning":
+            warnings.warn(f"some of {piece.number} is gone", RuntimeWarning, stacklevel=2)
         case "damaged":
             raise DecodeError("Message", 3, "topics[0].name", 17, "is null")
         case "not found":

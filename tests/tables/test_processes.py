@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,10 +15,12 @@ import pyarrow as pa
 import pytest
 
 from kipwire import DecodeError
-from kipwire.tables import processes
+from kipwire.tables import processes, query, scan, scan_polars
 from kipwire.tables.errors import SourceError
 from kipwire.tables.processes import ROOM, Readers
+from kipwire.tables.query import query_of
 from kipwire.tables.sources.formats import FORMATS
+from kipwire.tables.writing import export
 from tests.support.pieces_of_rows import Piece, read, rows_of
 from tests.support.places import DATA
 
@@ -139,6 +142,19 @@ def test_an_error_comes_after_the_rows_before_it(ready: Readers, ends: str, type
     assert list(map(values, batches(ready, whole))) == [row for piece in whole for row in rows_of(piece)]
 
 
+def test_a_warning_comes_where_it_was_given_and_is_what_filters_make_of_it(ready: Readers) -> None:
+    pieces = [Piece(number, ends="warning" if number == 5 else "") for number in range(9)]
+    with pytest.warns(RuntimeWarning, match="^some of 5 is gone$") as warned:
+        assert list(map(values, batches(ready, pieces))) == [row for piece in pieces for row in rows_of(piece)]
+    assert len(warned) == 1
+    found = []
+    with warnings.catch_warnings(), pytest.raises(RuntimeWarning, match="some of 5"):
+        warnings.simplefilter("error")
+        for batch in batches(ready, pieces):
+            found.append(values(batch))  # noqa: PERF401  those before the error, too
+    assert found == [row for piece in pieces[:6] for row in rows_of(piece)]
+
+
 def test_reading_may_end_early_and_begin_again(ready: Readers) -> None:
     many = [Piece(number, batches=100, size=ROOM // 200) for number in range(10)]
     for count in (0, 1, 150, 250):
@@ -192,6 +208,66 @@ def test_neither_one_core_nor_a_short_time_start_processes(monkeypatch: pytest.M
     assert len(list(batches(Readers(2), pieces))) == 150  # by the pace a second is not left
     monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
     assert len(list(batches(Readers(1), pieces))) == 150
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let tables be read by others from the second piece on, which is small; return the processes, once they read."""
+    numbers, are_ready = list[int](), Readers._are_ready
+
+    def wait(readers: Readers) -> bool:
+        wait_until(lambda: are_ready(readers))
+        numbers.extend(reader.process or 0 for reader in readers._readers)
+        return True
+
+    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
+    monkeypatch.setattr(query, "PIECE", 1000)
+    monkeypatch.setattr(export, "PIECE", 1000)
+    monkeypatch.setattr(Readers, "_are_ready", wait)
+    return numbers
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"topics": "__consumer_offsets", "decode": "coordinator", "mode": "PERMISSIVE"},
+        pytest.param({"level": "batches"}, marks=pytest.mark.night),
+    ],
+    ids=["decoded", "batches"],
+)
+def test_scan_has_the_rows_of_one_process_and_leaves_none(started: list[int], wanted: query.Wanted) -> None:
+    alone = scan(DATA / "segments", cores=1, **wanted).read_all()
+    assert not started and len(alone)
+    assert scan(DATA / "segments", cores=2, **wanted).read_all() == alone and len(started) == 2
+    wait_until(lambda: not any(map(is_there, started)))
+
+
+@pytest.mark.parametrize("by", ["dropped", pytest.param("limit", marks=pytest.mark.night)])
+def test_rows_that_are_not_wanted_end_the_processes(started: list[int], by: str) -> None:
+    if by == "limit":
+        assert len(scan_polars(DATA / "segments", cores=2).head(400).collect()) == 400
+    else:
+        reader = scan(DATA / "segments", cores=2)
+        while not started:
+            assert len(reader.read_next_batch())
+        assert any(map(is_there, started))
+        del reader
+    assert started
+    wait_until(lambda: not any(map(is_there, started)))
+
+
+@pytest.mark.night
+def test_rounds_of_a_state_are_read_by_the_same_processes(
+    started: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "ROUND", 8000)
+    tables = []
+    for cores in (1, 2):
+        out, of = tmp_path / f"{cores}.arrow", query_of(DATA / "segments", topics="orders", cores=cores)
+        export.export(of, out, state=tmp_path / f"{cores}.json")
+        tables.append([pa.ipc.open_file(file).read_all() for file in sorted(out.iterdir()) if file.suffix == ".arrow"])
+    assert tables[0] == tables[1] and len(tables[0]) > 1 and len({*started}) == 2
+    wait_until(lambda: not any(map(is_there, started)))
 
 
 _PROGRAM = """

@@ -80,6 +80,14 @@ def test_decoded_records_are_those_of_jobs(tmp_path: Path, seed: int) -> None:
     assert ours.equals(decode_metadata(Records("metadata"), values).rows) and len(ours)
 
 
+def test_records_below_the_log_start_are_left_out(tmp_path: Path) -> None:
+    log(tmp_path / "t-0", write_batch(numbered(9)))
+    (tmp_path / "log-start-offset-checkpoint").write_text("0\n1\nt 0 5\n")
+    for first, from_log_start in ((0, False), (5, True)):
+        found = scan(tmp_path, columns=["offset"], from_log_start=from_log_start).read_all()
+        assert found["offset"].to_pylist() == [*range(first, 9)]
+
+
 def test_values_are_decoded_as_messages_and_chosen_fields_of_them(tmp_path: Path) -> None:
     commits = [OffsetCommitValue(offset=at, metadata="m").encode() for at in range(3)]
     values = [*(b"\0\3" + commit for commit in commits), None]
@@ -217,12 +225,13 @@ WRONG: list[tuple[Wanted, type[Exception], str]] = [
     ({"decode": "coordinator", "topics": "orders"}, JobError, "reads one topic, of __consumer_offsets, "),
     ({"decode": "group"}, JobError, "decode must be coordinator or metadata, not 'group'"),  # type: ignore[typeddict-item]
     ({"decode": "metadata", "control": True}, JobError, "control needs bytes"),
-    ({"level": "frames", "topics": "a"}, JobError, "topics, partitions, bounds, control, committed and mode "),
+    ({"level": "frames", "topics": "a"}, JobError, "topics, partitions, bounds, control, committed, from_log_start "),
     ({"level": "batches", "message": "OffsetCommitValue"}, JobError, 'message and decode need level="records"'),
     ({"level": "rows"}, JobError, "level must be one of records, batches, frames, not 'rows'"),  # type: ignore[typeddict-item]
     ({"mode": "LENIENT"}, JobError, "mode must be FAILFAST or PERMISSIVE, not 'LENIENT'"),
     ({"from_offset": -1}, JobError, "from_offset is -1; it must be an offset, 0 or more"),
-    ({"level": "frames", "committed": True}, JobError, "committed and mode PERMISSIVE need logs, not captures"),
+    ({"cores": 0}, JobError, "cores is 0; it must be a number of processes, 1 or more"),
+    ({"level": "frames", "committed": True}, JobError, "from_log_start and PERMISSIVE need logs, not captures"),
 ]
 
 

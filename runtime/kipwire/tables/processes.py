@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import traceback
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,8 @@ Read = Callable[[Any], Iterator[pa.RecordBatch]]
 
 ROOM = 32 * 1024 * 1024
 """Bytes of rows that a worker may be ahead; the read-ahead should have about a piece of work."""
+PIECE = 16 * 1024 * 1024
+"""Bytes of files in a piece of work: the rows of one should have room."""
 _MOST_BATCHES = 64
 """Batches that a worker may be ahead, so that no message about them ever waits for its reader."""
 _ALIGNMENT = 64
@@ -113,6 +116,12 @@ class _Sent(NamedTuple):
     data: bytes
 
 
+class _Warned(NamedTuple):
+    """Reading has warned, such as of records that are gone."""
+
+    warning: Warning
+
+
 class _Done(NamedTuple):
     """A piece has no more rows."""
 
@@ -167,7 +176,7 @@ class _Reader:
         self.held: dict[int, _Place] = {}
         """Places that the worker has not back, by their starts."""
         self._freed: deque[Any] = deque()
-        """Those of them whose rows are read no more."""
+        """Places whose rows are read no more."""
 
     def close_theirs(self) -> None:
         """Close what the worker has opened."""
@@ -265,7 +274,9 @@ class Readers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def read(self, read: Read, pieces: Sequence[Any], sizes: Sequence[int]) -> Iterator[Iterator[pa.RecordBatch]]:
+    def read(
+        self, read: Read, pieces: Sequence[Any], sizes: Sequence[int], beyond: int = 0
+    ) -> Iterator[Iterator[pa.RecordBatch]]:
         """Yield the rows of each piece of work, in the order of the pieces; each must be read before the next.
 
         This process reads until it knows that the rest takes long enough, and until the others are ready. It also
@@ -275,12 +286,13 @@ class Readers:
             read: reads a piece.
             pieces: of work.
             sizes: of the pieces, in any unit.
+            beyond: size of what is read by later calls.
 
         Raises:
             SourceError: a process has ended before its work was done.
             Exception: as `read` raises it, where the rows before it end.
         """
-        left, done, seconds = sum(sizes), 0, _Clock()
+        left, done, seconds = sum(sizes) + beyond, 0, _Clock()
         for number, piece in enumerate(pieces):
             if self._are_worth(seconds.passed, done, left) and self._in_use.acquire(blocking=False):
                 try:
@@ -372,6 +384,8 @@ class Readers:
                     yield reader.rows(message)
                 case _Sent():
                     yield _batch(message.data)
+                case _Warned():
+                    warnings.warn(message.warning, stacklevel=2)
                 case _Failed():
                     raise message.error
                 case _:
@@ -415,6 +429,22 @@ class Readers:
             process.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
+
+
+def read_pieces(
+    read: Read, pieces: Sequence[Any], sizes: Sequence[int], cores: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of pieces of work with processes that end with the rows, or when the iterator is closed.
+
+    Args:
+        read: as of `Readers.read`, which raises the errors.
+        pieces: of work.
+        sizes: of the pieces.
+        cores: as of `Readers`.
+    """
+    with Readers(cores) as readers:
+        for rows in readers.read(read, pieces, sizes):
+            yield from rows
 
 
 class _Clock:
@@ -462,6 +492,10 @@ def serve(files: Sequence[str]) -> None:
             os.wait()  # so that their processor time is known
 
 
+def _whole(warning: Warning | str, category: type[Warning]) -> Warning:
+    return warning if isinstance(warning, Warning) else category(warning)
+
+
 class _StoppedError(Exception):
     """A piece that is not read further."""
 
@@ -484,6 +518,8 @@ class _Worker:
             EOFError, OSError: it is gone.
         """
         self._end.send(_Ready(os.getpid()))
+        warnings.simplefilter("always")  # the other side decides
+        warnings.showwarning = lambda warning, category, *_: self._end.send(_Warned(_whole(warning, category)))
         while True:
             with suppress(_StoppedError):
                 self._take(self._end.receive())

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -24,15 +25,15 @@ from kipwire.tables.messages.content import Content, message_content, topic_cont
 from kipwire.tables.messages.decoding import check_mode
 from kipwire.tables.messages.row_errors import RowError
 from kipwire.tables.messages.selection import KAFKA
+from kipwire.tables.processes import PIECE, Read, read_pieces
 from kipwire.tables.sources import logs
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.batch_rows import BATCH_SCHEMA
 from kipwire.tables.sources.captures import FRAMES_SCHEMA
-from kipwire.tables.sources.formats import frames_plan
+from kipwire.tables.sources.formats import Plan, frames_plan
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
 from kipwire.tables.sources.options import Chosen, path_options
 from kipwire.tables.sources.segments import Segment
-from kipwire.tables.sources.splits import DEFAULT_SPLIT_BYTES
 from kipwire.tools.text import did_you_mean
 from kipwire.tools.times import EPOCH
 
@@ -80,6 +81,8 @@ class Wanted(TypedDict, total=False):
     """A time, in UTC if it has no zone, or milliseconds since 1970."""
     until: datetime | int
     """Excluded."""
+    from_log_start: bool
+    """Without records below the log starts that brokers have noted next to their logs; a cluster has none of them."""
     committed: bool
     """Without open and aborted transactions."""
     control: bool
@@ -90,6 +93,8 @@ class Wanted(TypedDict, total=False):
     """False to go on where records were removed before they were read."""
     storage: Mapping[str, str]
     """Options of the store, for URLs, such as `key`."""
+    cores: int
+    """Processes that may read files at once, if it takes seconds; by default the number of cores. 1 is this one."""
 
 
 def scan(source: Roots | Cluster, **wanted: Unpack[Wanted]) -> pa.RecordBatchReader:
@@ -101,7 +106,8 @@ def scan(source: Roots | Cluster, **wanted: Unpack[Wanted]) -> pa.RecordBatchRea
         wanted: what to read of it; see `Wanted`.
 
     Returns:
-        The rows, in the order of offsets in each partition. Damage is raised as it is reached.
+        The rows, in the order of offsets in each partition. Damage is raised as it is reached. Processes that read
+        for them end with the rows, or when the reader is dropped: its `close` alone leaves them waiting.
 
     Raises:
         KipwireError: an argument is wrong, or something is not there.
@@ -122,6 +128,8 @@ class Query:
     content: Content | None
     fails: bool
     storage: Storage
+    from_log_start: bool = False
+    cores: int | None = None
 
     @property
     def roots(self) -> tuple[str, ...]:
@@ -162,21 +170,27 @@ class Query:
         Raises:
             KipwireError: something is not there.
         """
-        if self.level == "frames":
-            plan = frames_plan({**path_options(self.roots), **_storage_options(self.storage)})
-            found = (batch for piece in [*plan.work()] for batch in plan.read(piece))
-        elif self.roots:
-            request = self.log_request()
-            segments = request.check_segments()
-            check_copies(segments)
-            found = (batch for work in logs.plan_segments(request, segments) for batch in logs.read(request, work))
-        else:
+        if not self.roots:
             from kipwire.tables.sources.topics import look, read_topics
 
             of_topics = self.topic_request()
             ranges = {one: (there.first, there.end) for one, there in look(of_topics).items()}
-            found = (batch for answer in read_topics(of_topics, ranges) for batch in answer.rows)
-        return map(self.finish, found)
+            return (self.finish(batch) for answer in read_topics(of_topics, ranges) for batch in answer.rows)
+        if self.level == "frames":
+            plan = frames_plan({**path_options(self.roots), **_storage_options(self.storage)})
+        else:
+            request = self.log_request()
+            segments = request.check_segments()
+            check_copies(segments)
+            work = partial(logs.plan_segments, request, segments)
+            plan = Plan(work, partial(logs.read, request), logs.files_of_work, "segment")
+        pieces = [*plan.work()]
+        sizes = [sum(size for _, size in plan.files(piece)) for piece in pieces]
+        return read_pieces(self.finishing(plan.read), pieces, sizes, self.cores)
+
+    def finishing(self, read: Read) -> Read:
+        """Return a function that reads pieces and finishes their rows, also in other processes."""
+        return partial(_finished, self, read)
 
     @property
     def read_columns(self) -> pa.Schema:
@@ -193,11 +207,12 @@ class Query:
             self.storage,
             self.chosen,
             self.row_filter,
-            DEFAULT_SPLIT_BYTES,
+            PIECE,
             self.fails,
             None,
             self.level,
             self.read_columns,
+            self.from_log_start,
         )
 
     def topic_request(self) -> TopicRequest:
@@ -228,6 +243,10 @@ class Query:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
+def _finished(query: Query, read: Read, piece: Any) -> Iterator[pa.RecordBatch]:
+    return map(query.finish, read(piece))
+
+
 def _text(error: RowError | None) -> str | None:
     return None if error is None else str(error)
 
@@ -254,11 +273,13 @@ def query_of(
     to_offset: int | None = None,
     since: datetime | int | None = None,
     until: datetime | int | None = None,
+    from_log_start: bool = False,
     committed: bool = False,
     control: bool = False,
     mode: str = FAILFAST,
     fail_on_data_loss: bool = True,
     storage: Mapping[str, str] | None = None,
+    cores: int | None = None,
 ) -> Query:
     """Check arguments, which `Wanted` explains, and return them as a query.
 
@@ -271,15 +292,16 @@ def query_of(
     chosen_topics, checked = _list("topics", topics), check_mode(mode)
     bounds = Bounds(_offset("from_offset", from_offset), _offset("to_offset", to_offset), _time(since), _time(until))
     chosen, is_bounded = Chosen(chosen_topics, tuple(partitions)), bounds != Bounds()
-    decodes = message is not None or decode is not None
+    decodes, of_logs = message is not None or decode is not None, control or committed or from_log_start
     for is_wrong, text in (
         (decodes and level != "records", 'message and decode need level="records"'),
         (decodes and control, "control needs bytes: it cannot be used with message or decode"),
         (is_cluster and level != "records", f"level={level!r} needs paths, not a cluster"),
         (
-            level == "frames" and (chosen != Chosen() or is_bounded or control or committed or checked == PERMISSIVE),
-            "topics, partitions, bounds, control, committed and mode PERMISSIVE need logs, not captures",
+            level == "frames" and (chosen != Chosen() or is_bounded or of_logs or checked == PERMISSIVE),
+            "topics, partitions, bounds, control, committed, from_log_start and PERMISSIVE need logs, not captures",
         ),
+        (cores is not None and cores < 1, f"cores is {cores}; it must be a number of processes, 1 or more"),
     ):
         if is_wrong:
             raise JobError(text)
@@ -298,6 +320,8 @@ def query_of(
         content=content,
         fails=fail_on_data_loss,
         storage=storage_of(storage or {}),
+        from_log_start=from_log_start,
+        cores=cores,
     )
 
 

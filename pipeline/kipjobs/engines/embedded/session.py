@@ -27,15 +27,15 @@ from kipjobs.engines.embedded.frames import Frame, Kept, Need, Rows
 from kipjobs.engines.embedded.progress import Progress
 from kipjobs.engines.functions import Engine
 from kipwire.tables.errors import JobError
-from kipwire.tables.processes import Readers
+from kipwire.tables.processes import PIECE, Readers
 from kipwire.tables.sources.formats import FORMATS
 
 MEMORY = 384
 """MiB that tables may take before they go to the disk. Memory of Python and of the files being read is not included."""
 _BATCH = 16384
 """Rows in a batch that Python gets."""
-_SPLIT = {"splitBytes": str(16 * 2**20)}
-"""Options of `kafka_log`: small splits, since progress is counted after each one."""
+_SPLIT = {"splitBytes": str(PIECE)}
+"""Options of `kafka_log`: small splits, of which progress is counted after each one, too."""
 _DECODER = re.compile(r"\bdecoded_\d+\b")
 _INTERRUPTED = re.compile(r"\bQuery interrupted\b|\bKeyboardInterrupt\b")
 """Part of DuckDB's error after Ctrl-C; the second is of Ctrl-C between DuckDB and the Python code that it calls."""

@@ -273,6 +273,13 @@ _OF_TABLES = {
         is_flag=True,
         help="With --state: go on where records were removed before they were read.",
     ),
+    "cores": click.Option(
+        ["--cores"],
+        type=click.IntRange(min=1),
+        metavar="N",
+        show_default="all",
+        help="With --out: cores to use; as many processes read large files, 1 for none but this one.",
+    ),
 }
 dump.params += _OF_TABLES.values()
 

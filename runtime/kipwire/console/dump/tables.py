@@ -38,6 +38,7 @@ class Table(NamedTuple):
     state: Path | None
     permissive: bool
     allow_data_loss: bool
+    cores: int | None
 
 
 def write_table(
@@ -94,6 +95,7 @@ def _query(
         "fail_on_data_loss": not table.allow_data_loss,
         "topics": table.topic,
         "committed": committed,
+        "cores": table.cores,
     }
     if table.permissive:
         wanted["mode"] = PERMISSIVE

@@ -12,12 +12,14 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from kipwire.tables.errors import JobError
+from kipwire.tables.processes import PIECE, Readers
 from kipwire.tables.query import Query, check_copies
 from kipwire.tables.sources import logs
 from kipwire.tables.sources.changing_logs.checkpoints import Reached
@@ -198,7 +200,11 @@ def _asked(query: Query, out: Path, by: tuple[str, ...]) -> dict[str, Any]:
         "bounds": None if not query.row_filter.is_bounded else str(tuple(bounds)),
         "records": " and ".join(
             word
-            for word, is_wanted in (("committed", query.row_filter.committed), ("control", query.row_filter.control))
+            for word, is_wanted in (
+                ("committed", query.row_filter.committed),
+                ("control", query.row_filter.control),
+                ("from the log start", query.from_log_start),
+            )
             if is_wanted
         )
         or None,
@@ -217,21 +223,34 @@ class _Round:
 
 def _rounds_of_folders(query: Query, state: State) -> Iterator[_Round]:
     request = query.log_request()
-    check_copies(request.check_segments())
-    follower = Follower(request.segments, request.row_filter, request.split_bytes, request.fail_on_data_loss)
+    segments = request.check_segments()
+    check_copies(segments)
+    follower = Follower(
+        request.segments, request.row_filter, request.split_bytes, request.fail_on_data_loss, request.from_log_start
+    )
     follower.fix_target()
-    return _folder_rounds(query, request, follower, state.reached)
+    return _folder_rounds(query, request, follower, state.reached, sum(segment.size for segment in segments))
 
 
-def _folder_rounds(query: Query, request: logs.Request, follower: Follower, reached: Reached) -> Iterator[_Round]:
-    while True:
-        end = follower.latest(reached, ROUND)
-        if end is reached:
-            return
-        one = _Round(end, {})
-        one.batches = map(query.finish, logs.read(request, follower.work(reached, end)))
-        yield one
-        reached = end
+def _folder_rounds(
+    query: Query, request: logs.Request, follower: Follower, reached: Reached, left: int
+) -> Iterator[_Round]:
+    """Yield rounds of folders; `left` is the number of bytes that there are."""
+    read = query.finishing(partial(logs.read, request))
+    with Readers(query.cores) as readers:
+        while True:
+            end = follower.latest(reached, ROUND)
+            if end is reached:
+                return
+            pieces = logs.group_work(follower.work(reached, end), PIECE)
+            sizes = [sum(size for _, size in logs.files_of_work(piece)) for piece in pieces]
+            left -= sum(sizes)
+            is_full = sum(sizes) > ROUND // 2  # so another one may follow
+            one = _Round(end, {})
+            found = readers.read(read, pieces, sizes, max(0, left) if is_full else 0)
+            one.batches = (batch for rows in found for batch in rows)
+            yield one
+            reached = end
 
 
 def _rounds_of_topics(query: Query, state: State) -> Iterator[_Round]:
