@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -50,6 +50,8 @@ FRAMES_SCHEMA = pa.schema(
 """The columns of `kafka_frames`; docs/spark-sources.md explains them."""
 
 DIRECTIONS = (REQUEST, RESPONSE)
+_DIRECTION = {True: REQUEST, False: RESPONSE}
+"""By `is_request`."""
 
 ROWS = 8192
 """Number of rows at which an Arrow batch is complete."""
@@ -122,40 +124,42 @@ def read_frames(part: Part, chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
         SourceError: a file is missing or damaged, or the index does not fit the frames, in the line that the text
             gives.
     """
-    rows: list[dict[str, Any]] = []
+    entries: list[Entry] = []
+    of_entries: list[bytes] = []
     size = 0
     try:
         with open_frames(file_at(part.frames_file, part.storage)) as frames:
             for entry in read_index(file_at(part.index_file, part.storage), part.start, part.end):
-                direction = REQUEST if entry.is_request else RESPONSE
-                if not chosen.selects(direction, entry.api_key, entry.client_id):
+                if not chosen.selects(_DIRECTION[entry.is_request], entry.api_key, entry.client_id):
                     continue
-                rows.append(_row(entry, direction, frames.read(entry)))
+                entries.append(entry)
+                of_entries.append(frames.read(entry))
                 size += entry.size
-                if len(rows) >= ROWS or size >= BYTES:
-                    yield pa.RecordBatch.from_pylist(rows, FRAMES_SCHEMA)
-                    rows, size = [], 0
+                if len(entries) >= ROWS or size >= BYTES:
+                    yield _batch(entries, of_entries)
+                    entries, of_entries, size = [], [], 0
     except CaptureError as error:
         raise SourceError(str(error)) from None
-    if rows:
-        yield pa.RecordBatch.from_pylist(rows, FRAMES_SCHEMA)
+    if entries:
+        yield _batch(entries, of_entries)
 
 
-def _row(entry: Entry, direction: str, frame: bytes) -> dict[str, Any]:
-    return {
-        "capture": path_text(str(entry.file.parent)),
-        "number": entry.number,
-        "timestamp": entry.timestamp_ns // 1000,
-        "timestamp_ns": entry.timestamp_ns,
-        "connection": entry.connection,
-        "listener": entry.listener,
-        "direction": direction,
-        "api_key": entry.api_key,
-        "api_version": entry.api_version,
-        "correlation_id": entry.correlation_id,
-        "client_id": entry.client_id,
-        "frame": frame,
-        "error": None,
-        "reason": None,
-        "unread_bytes": None,
+def _batch(entries: Sequence[Entry], frames: Sequence[bytes]) -> pa.RecordBatch:
+    """Make rows of entries of one index, column by column: the values of a row are in no object of their own."""
+    values: dict[str, Sequence[Any]] = dict(zip(Entry._fields, zip(*entries, strict=True), strict=True))
+    found = {
+        **{name: values[name] for name in FRAMES_SCHEMA.names if name in values},
+        "timestamp": [time // 1000 for time in values["timestamp_ns"]],
+        "direction": [_DIRECTION[is_request] for is_request in values["is_request"]],
+        "frame": frames,
     }
+    capture, count = path_text(str(entries[0].file.parent)), len(entries)
+    arrays = [
+        (
+            pa.array(found[field.name], field.type)
+            if field.name in found
+            else pa.repeat(pa.scalar(capture if field.name == "capture" else None, field.type), count)
+        )
+        for field in FRAMES_SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=FRAMES_SCHEMA)
