@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -21,7 +21,6 @@ _NUMBERS = 10_000_000
 """More than the frames that one packet can complete, since at most some MiB wait for it."""
 
 _NO_REQUEST = (None, None, None, None)
-_NOTHING_UNREAD = (None, None)
 
 BYTES_OF_TASK = 32 * 1024 * 1024
 """Bytes of a capture per task. Each task reads all packets, which takes a tenth of the time of their connections."""
@@ -98,15 +97,17 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: F
     name = path_text(capture.name)
     while True:
         with no_garbage_collection():  # frames do not refer to themselves, and there are very many
-            batch = _batch(list(_take_rows(name, frames, chosen)))
-        if not len(batch):
+            numbers, finds = _take(frames, chosen)
+        if not finds:
             return
-        yield batch
+        yield _batch(name, numbers, finds)
 
 
-def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the next batch; none at the end of the capture."""
-    taken, size = 0, 0
+def _take(frames: Iterator[Numbered], chosen: FrameFilter) -> tuple[list[int | None], list[Found]]:
+    """Return the finds of the next batch with their numbers; none at the end of the capture."""
+    numbers: list[int | None] = []
+    finds: list[Found] = []
+    size = 0
     for number, found in frames:
         request, direction = found.request, found.direction
         if (
@@ -115,26 +116,34 @@ def _take_rows(name: str, frames: Iterator[Numbered], chosen: FrameFilter) -> It
             and not chosen.selects(direction, request.api_key, request.client_id)
         ):
             continue
-        yield (
-            name,
-            number,
-            found.time // 1000,
-            found.time,
-            found.connection,
-            found.listener,
-            direction,
-            *(request or _NO_REQUEST),
-            found.frame,
-            found.error,
-            *(_NOTHING_UNREAD if found.unread is None else found.unread[:2]),
-        )
-        taken += 1
+        numbers.append(number)
+        finds.append(found)
         size += len(found.frame or b"")
-        if taken >= ROWS or size >= BYTES:
-            return
+        if len(finds) >= ROWS or size >= BYTES:
+            break
+    return numbers, finds
 
 
-def _batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True) if rows else ((),) * len(FRAMES_SCHEMA)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAMES_SCHEMA, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=FRAMES_SCHEMA)
+def _batch(name: str, numbers: list[int | None], finds: list[Found]) -> pa.RecordBatch:
+    """Make rows column by column."""
+    keys, versions, ids, clients = zip(*[found.request or _NO_REQUEST for found in finds], strict=True)
+    unread = [found.unread for found in finds]
+    columns: dict[str, Sequence[Any]] = {
+        "number": numbers,
+        "timestamp": [found.time // 1000 for found in finds],
+        "timestamp_ns": [found.time for found in finds],
+        "connection": [found.connection for found in finds],
+        "listener": [found.listener for found in finds],
+        "direction": [found.direction for found in finds],
+        "api_key": keys,
+        "api_version": versions,
+        "correlation_id": ids,
+        "client_id": clients,
+        "frame": [found.frame for found in finds],
+        "error": [found.error for found in finds],
+        "reason": [None if one is None else one[0] for one in unread],
+        "unread_bytes": [None if one is None else one[1] for one in unread],
+    }
+    arrays = {one: pa.array(column, FRAMES_SCHEMA.field(one).type) for one, column in columns.items()}
+    arrays["capture"] = pa.repeat(pa.scalar(name, pa.string()), len(finds))
+    return pa.RecordBatch.from_arrays([arrays[one] for one in FRAMES_SCHEMA.names], schema=FRAMES_SCHEMA)
