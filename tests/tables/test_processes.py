@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -235,7 +236,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ],
     ids=["decoded", "batches"],
 )
-def test_scan_has_the_rows_of_one_process_and_leaves_none(started: list[int], wanted: query.Wanted) -> None:
+def test_scan_has_the_rows_of_one_process_and_leaves_none(started: list[int], wanted: dict[str, Any]) -> None:
     alone = scan(DATA / "segments", cores=1, **wanted).read_all()
     assert not started and len(alone)
     assert scan(DATA / "segments", cores=2, **wanted).read_all() == alone and len(started) == 2
@@ -273,6 +274,7 @@ def test_rounds_of_a_state_are_read_by_the_same_processes(
 _PROGRAM = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from kipwire.tables import processes
 from tests.support.pieces_of_rows import Piece, read
 processes.MIN_SECONDS_READ = 0
