@@ -16,9 +16,11 @@ import pyarrow as pa
 import pytest
 
 from kipwire import DecodeError
-from kipwire.tables import processes, query, scan, scan_polars
+from kipwire.tables import query, scan, scan_polars
 from kipwire.tables.errors import SourceError
-from kipwire.tables.processes import ROOM, Readers
+from kipwire.tables.processes import Readers
+from kipwire.tables.processes import readers as readers_module
+from kipwire.tables.processes.exchange import ROOM
 from kipwire.tables.query import query_of
 from kipwire.tables.sources.formats import FORMATS
 from kipwire.tables.writing import export
@@ -44,7 +46,7 @@ def ready() -> Iterator[Readers]:
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the processes read from the second piece on, however short the work is."""
-    monkeypatch.setattr(processes, "MIN_SECONDS_READ", 0)
+    monkeypatch.setattr(readers_module, "MIN_SECONDS_READ", 0)
 
 
 def wait_until(is_so: Callable[[], bool], seconds: float = 60) -> None:
@@ -193,8 +195,8 @@ def test_a_killed_process_is_one_line_and_leaves_no_other(ends: str, which: int)
 
 
 def test_processes_that_cannot_start_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
-    monkeypatch.setattr(processes, "START_PROGRAM", "import sys; sys.exit(1)")
+    monkeypatch.setattr(readers_module, "MIN_SECONDS_LEFT", 0)
+    monkeypatch.setattr(readers_module, "START_PROGRAM", "import sys; sys.exit(1)")
     pieces = [Piece(number) for number in range(2000)]
     with Readers(2) as readers:
         found = list(batches(readers, pieces))
@@ -207,7 +209,7 @@ def test_neither_one_core_nor_a_short_time_start_processes(monkeypatch: pytest.M
     monkeypatch.setattr(Readers, "_start", lambda _: pytest.fail("a process is started"))
     pieces = [Piece(number) for number in range(50)]
     assert len(list(batches(Readers(2), pieces))) == 150  # by the pace a second is not left
-    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
+    monkeypatch.setattr(readers_module, "MIN_SECONDS_LEFT", 0)
     assert len(list(batches(Readers(1), pieces))) == 150
 
 
@@ -221,7 +223,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         numbers.extend(reader.process or 0 for reader in readers._readers)
         return True
 
-    monkeypatch.setattr(processes, "MIN_SECONDS_LEFT", 0)
+    monkeypatch.setattr(readers_module, "MIN_SECONDS_LEFT", 0)
     monkeypatch.setattr(query, "PIECE", 1000)
     monkeypatch.setattr(export, "PIECE", 1000)
     monkeypatch.setattr(Readers, "_are_ready", wait)
@@ -275,11 +277,11 @@ _PROGRAM = """
 import sys, time
 from pathlib import Path
 from typing import Any
-from kipwire.tables import processes
+from kipwire.tables.processes import readers as module
 from tests.support.pieces_of_rows import Piece, read
-processes.MIN_SECONDS_READ = 0
+module.MIN_SECONDS_READ = 0
 next(read(Piece(0)))  # with its first value pyarrow imports pandas, and drops a KeyboardInterrupt meanwhile
-readers = processes.Readers(2)
+readers = module.Readers(2)
 while not readers._are_ready():
     time.sleep(0.01)
 pieces = [Piece(number, batches=99999) for number in range(9)]
