@@ -50,6 +50,7 @@ __all__ = [
     "__version__",
     "asdict",
     "build",
+    "combine",
     "convert",
     "native",
 ]
@@ -62,6 +63,7 @@ KAFKA_VERSION = "4.4"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kipwire.message.combined import combine
     from kipwire.message.conversion import Loss, asdict, build, convert
     from kipwire.message.frames import AnsweredBy
 else:  # type checkers take a module with `__getattr__` to have every name
@@ -69,6 +71,8 @@ else:  # type checkers take a module with `__getattr__` to have every name
     def __getattr__(name: str) -> object:
         if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
             return globals().setdefault(name, getattr(message.conversion, name))
+        if name == "combine":
+            return message.combined.combine
         if name == "AnsweredBy":
             return message.frames.AnsweredBy
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import click
 
+from kipwire.message.combined import combine
 from kipwire.message.registry import Registry, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import did_you_mean
@@ -33,15 +34,15 @@ _LONGEST = 100
 """Characters of a wrong name that an error shows."""
 
 
-def registry_named(package: str) -> Registry:
-    """Find the registry of a generated package, which may lie in the current directory.
+def registry_named(*packages: str) -> Registry:
+    """Find the registry of generated packages, which may lie in the current directory.
 
     Raises:
-        PackageError: there is no such package.
+        PackageError: there is no such package, or two have a key in common.
     """
     if "" not in sys.path:
         sys.path.append("")
-    return registry_of(package)
+    return combine(*map(registry_of, packages))
 
 
 def apis(registry: Registry) -> list[Api]:
@@ -78,7 +79,7 @@ def find_api(registry: Registry, text: str) -> Api:
 def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """List the names of APIs that begin as a word does, for the completion of shells."""
     try:
-        known = apis(registry_named(ctx.params.get("package") or "kafka_messages"))
+        known = apis(registry_named(*(ctx.params.get("packages") or ("kafka_messages",))))
     except KipwireError:
         return []
     return [one.name for one in known if one.name.lower().startswith(incomplete.lower())]

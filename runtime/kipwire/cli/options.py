@@ -69,6 +69,15 @@ def _one_format(context: click.Context, _: click.Parameter, given: OutputFormat 
     return OutputFormat.JSON if as_json else given or OutputFormat.TEXT
 
 
+packages_option = click.option(
+    "--package",
+    "-p",
+    "packages",
+    multiple=True,
+    default=("kafka_messages",),
+    metavar="NAME",
+    help="The generated package to take classes from; more than once: the APIs of all.",
+)
 ports_option = click.option(
     "--port",
     "ports",

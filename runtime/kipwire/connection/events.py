@@ -224,8 +224,7 @@ class Request(_Event["RequestHeader"]):
         """
         if not self.is_known:
             return None
-        version = self.registry.request_header_version(self.api_key, self.api_version)
-        header, _ = self.registry.with_header("RequestHeader").message("RequestHeader", version).read(self.raw)
+        header, _ = self.registry.request_header_class(self.api_key, self.api_version).read(self.raw)
         return getattr(header, "client_id", None)
 
     def _read(self) -> FrameAndRest[RequestHeader, Message]:

@@ -205,7 +205,7 @@ def is_answered(registry: Registry, frame: bytes, api_key: int, version: int) ->
         return True
     cls = registry.request(api_key, version)
     try:
-        header = registry.with_header("RequestHeader").message("RequestHeader", cls.HEADER_VERSION)
+        header = registry.header_class("RequestHeader", cls)
         return _acks(cls, frame, header.read(frame)[1]) != 0
     except (DecodeError, Malformed, struct.error, IndexError):
         return True

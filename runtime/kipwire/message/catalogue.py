@@ -16,6 +16,7 @@ from kipwire.tools.text import count_of, did_you_mean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NoReturn
 
     from kipwire.message.messages import Message
@@ -105,6 +106,19 @@ class Catalogue:
     def names(self) -> tuple[str, ...]:
         """List the names of all messages, retired ones among them, in alphabetical order."""
         return tuple(self._by_name)
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield what is known of each message before its class is imported."""
+        return iter(self._by_name.values())
+
+    def request_keys(self) -> set[int]:
+        """Return the API keys of all requests, retired ones among them."""
+        return {key for key in self._requests if key is not None}
+
+    def request_name(self, api_key: int) -> str | None:
+        """Return the name of the request with an API key; None where the package has no such request."""
+        entry = self._requests.get(api_key)
+        return None if entry is None else entry.name
 
     def missing(self, name: str) -> NoReturn:
         """Raise the error about an attribute that the package does not have: the `__getattr__` of its module.

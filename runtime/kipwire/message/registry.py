@@ -177,7 +177,7 @@ class Registry(Catalogue):
         if header is None:
             if correlation_id is None:
                 raise TypeError(_NO_ID)
-            cls = self._header_class("RequestHeader", request)
+            cls = self.header_class("RequestHeader", request)
             has_client_id = hasattr(cls, "client_id")  # version 0 has none
             made: Message = cls(
                 request_api_key=request.API_KEY,
@@ -188,7 +188,7 @@ class Registry(Catalogue):
         else:
             if correlation_id is not None or client_id is not None:
                 raise TypeError("give a correlation id and a client id, or a header that has them")
-            message.frame_errors.expect_header(header, self._header_class("RequestHeader", request), request)
+            message.frame_errors.expect_header(header, self.header_class("RequestHeader", request), request)
             made = header
         return made.encode() + request.encode()
 
@@ -236,11 +236,11 @@ class Registry(Catalogue):
         if header is None:
             if correlation_id is None:
                 raise TypeError(_NO_ID)
-            made: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
+            made: Message = self.header_class("ResponseHeader", body)(correlation_id=correlation_id)
         else:
             if correlation_id is not None:
                 raise TypeError("give a correlation id, or a header that has one")
-            message.frame_errors.expect_header(header, self._header_class("ResponseHeader", body), body)
+            message.frame_errors.expect_header(header, self.header_class("ResponseHeader", body), body)
             made = header
         return made.encode() + body.encode()
 
@@ -267,13 +267,39 @@ class Registry(Catalogue):
         """
         return self if name in self._by_name else registry_of(KAFKA_PACKAGE)
 
+    def header_class(self, name: str, body: type[Message] | Message) -> Any:
+        """Find the class of the header before a message.
+
+        Args:
+            name: `RequestHeader` or `ResponseHeader`.
+            body: the message, or its class.
+
+        Raises:
+            UnsupportedVersionError: there is no such header.
+        """
+        return self.with_header(name).message(name, body.HEADER_VERSION)
+
+    def request_header_class(self, api_key: int, version: int) -> Any:
+        """Find the class of the header before a request, without importing the class of the request.
+
+        Raises:
+            UnsupportedVersionError: the package has no request of that key, or not in that version.
+        """
+        version = self.request_header_version(api_key, version)
+        return self.with_header("RequestHeader").message("RequestHeader", version)
+
+    @property
+    def parts(self) -> tuple[Registry, ...]:
+        """The registries of the packages whose messages it has: itself; more for what `kipwire.combine` makes."""
+        return (self,)
+
     def _read_request(self, frame: bytes) -> tuple[Any, Message, bytes]:
         """Decode a request frame: (header, body, what is left over)."""
         if type(frame) is not bytes:
             frame = content_of(frame)
         try:
             body_class = self._request_class(frame)
-            header, body_at = self._header_class("RequestHeader", body_class).read(frame)
+            header, body_at = self.header_class("RequestHeader", body_class).read(frame)
             body, end = body_class.read(frame, body_at)
             return header, body, frame[end:]
         except DecodeError as error:
@@ -286,7 +312,7 @@ class Registry(Catalogue):
         wanted = self.response_class(api_key) if isinstance(api_key, type) else None
         asked = self._answer(api_key, version, frame) if wanted is None else message.frames.as_sent(wanted, version)
         try:
-            header, body_at = self._header_class("ResponseHeader", asked).read(frame)
+            header, body_at = self.header_class("ResponseHeader", asked).read(frame)
             body_class = message.frames.class_of_answer(asked, frame, body_at)
             body, end = body_class.read(frame, body_at)
         except DecodeError as error:
@@ -330,7 +356,7 @@ class Registry(Catalogue):
             if entry is not None and 0 in entry.versions:
                 oldest, frames = self.response(api_key, 0), message.frames
                 if frames.may_answer_in_version_0(oldest) and frames.is_refused_version(
-                    frame, self._header_class("ResponseHeader", oldest)
+                    frame, self.header_class("ResponseHeader", oldest)
                 ):
                     return oldest
             unknown, is_known = message.frame_errors.unknown_response, entry is not None
@@ -356,8 +382,6 @@ class Registry(Catalogue):
         own = self._class(entry, cls.VERSION)
         return cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION)
 
-    def _header_class(self, name: str, body: type[Message] | Message) -> Any:
-        return self.with_header(name).message(name, body.HEADER_VERSION)
 
 
 def registry_of(package: str) -> Registry:

@@ -79,8 +79,8 @@ def replaced(projection: VersionedProjection, frame: bytes, body: Body, values: 
 
 
 def _end_of_header(registry: Registry, name: str, cls: type[Message], frame: bytes) -> int:
-    header = registry.with_header(name).message(name, cls.HEADER_VERSION)
-    return header.read(frame)[1]
+    end: int = registry.header_class(name, cls).read(frame)[1]
+    return end
 
 
 def _expect_of(projection: VersionedProjection[*Values], body: Body) -> None:

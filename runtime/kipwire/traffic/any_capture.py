@@ -15,6 +15,10 @@ from kipwire.traffic.requests import Request
 from kipwire.traffic.rotation import is_packet_file
 from kipwire.traffic.unread import Reading
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
+
 
 class Capture(NamedTuple):
     """One capture."""
@@ -56,20 +60,23 @@ def capture_at(path: Path) -> Capture | None:
         return Capture(path, (path,)) if is_packets(file.read(4)) else None
 
 
-def frames_of(capture: Capture, ports: Collection[int]) -> Iterator[Numbered]:
+def frames_of(capture: Capture, ports: Collection[int], registry: Registry | None = None) -> Iterator[Numbered]:
     """Read the frames of a capture, in order, with errors instead of frames that are missing.
 
     Args:
         capture: the capture.
         ports: of packets, the brokers' ports; empty if they are not known. They decide which frames there are, and so
             the numbers.
+        registry: of the protocol of packets; by default Kafka's.
 
     Raises:
         CaptureError: a file cannot be read, or is damaged.
     """
     if capture.stream is not None:
-        return _number_frames(find_frames_in_stream(capture.stream, capture.name, ports))
-    return _number_frames(find_frames(capture.packets, ports) if capture.packets else _of_own_format(capture.path))
+        return _number_frames(find_frames_in_stream(capture.stream, capture.name, ports, registry))
+    if capture.packets:
+        return _number_frames(find_frames(capture.packets, ports, registry))
+    return _number_frames(_of_own_format(capture.path))
 
 
 def counted(frames: Iterable[Numbered], reading: Reading) -> Iterator[Numbered]:

@@ -24,12 +24,17 @@ from kipwire.traffic.requests import (
     Likeness,
     begins_request,
     is_of_unknown_api,
+    kafka,
     likeness_of,
     opens_with_request,
     why_no_request,
 )
 from kipwire.traffic.streams import Piece, Stream
 from kipwire.traffic.unread import Reason, Unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
 
 _MODULUS = 2**32
 _MOST_DOUBTFUL = 64
@@ -78,7 +83,13 @@ class Connection:
     """
 
     def __init__(
-        self, number: int, one: bytes, other: bytes, ports: Collection[int], listeners: Container[bytes] = ()
+        self,
+        number: int,
+        one: bytes,
+        other: bytes,
+        ports: Collection[int],
+        listeners: Container[bytes] = (),
+        registry: Registry | None = None,
     ) -> None:
         """Start with the endpoints of any packet.
 
@@ -88,7 +99,9 @@ class Connection:
             other: its target.
             ports: the brokers' ports; empty if they are not known.
             listeners: the endpoints that have accepted other connections.
+            registry: of the protocol; by default Kafka's.
         """
+        self._registry = registry or kafka()
         self.number = number
         self.opening: int | None = None
         """The sequence number of the packet that opened it; None if that was not captured."""
@@ -219,7 +232,8 @@ class Connection:
     def _decide(self, client: _Side) -> None:
         self._client = client
         broker = self._broker()
-        conversation = Conversation(self.number, address(broker.endpoint), address(client.endpoint))
+        registry = self._registry
+        conversation = Conversation(self.number, address(broker.endpoint), address(client.endpoint), registry)
 
         def begins_response(data: bytes) -> bool | None:
             if len(data) < _SIZE_AND_CORRELATION_ID.size:
@@ -229,8 +243,8 @@ class Connection:
 
         def begins(data: bytes) -> bool | None:
             is_first = client.is_from_start and not client.lost and len(data) == client.captured
-            begins = opens_with_request(data) if is_first else begins_request(data)
-            if begins and is_first and not self._is_chosen and is_of_unknown_api(data):
+            begins = opens_with_request(data, registry) if is_first else begins_request(data, registry)
+            if begins and is_first and not self._is_chosen and is_of_unknown_api(data, registry):
                 self._doubtful = []
             return begins
 
@@ -267,7 +281,7 @@ class Connection:
                     self._is_foreign = self._is_foreign_at(side)
                 continue
             if self._direction is None:
-                self._direction = Direction()
+                self._direction = Direction(self._registry)
             client = self._direction.add(0 if side is self._both[0] else 1, piece, self._listening())
             if client is not None:
                 self._decide(self._both[client])
@@ -291,7 +305,7 @@ class Connection:
         self._doubtful += found
         if any(
             one.request is not None
-            and (one.direction == RESPONSE or likeness_of(one.frame or b"", len(one.frame or b"")) >= Likeness.LIKELY)
+            and (one.direction == RESPONSE or self._likeness_of(one.frame or b"") >= Likeness.LIKELY)
             for one in found
         ):
             found, self._doubtful = self._doubtful, None
@@ -300,6 +314,9 @@ class Connection:
             self._doubtful = []
             self._is_foreign = True
         return []
+
+    def _likeness_of(self, frame: bytes) -> Likeness:
+        return likeness_of(frame, len(frame), self._registry)
 
     def _is_foreign_at(self, side: _Side) -> bool:
         """True if the client's opening was captured, its first bytes are not a request, and no port is a broker's."""
@@ -346,7 +363,7 @@ class Connection:
             starts = " and ".join(first[:_SHOWN_BYTES].hex(" ") for first in firsts)
             # If it is not known which side is the client, none of both is one.
             of_client = [self._client.first] if self._client else firsts if len(firsts) == len(sides) else []
-            why = next((why for first in of_client if (why := why_no_request(first)) is not None), None)
+            why = next((why for first in of_client if (why := why_no_request(first, self._registry)) is not None), None)
             what = f"no Kafka request found; it starts with {starts}" + (f": {why}" if why else "")
             reason = Reason.FOREIGN
         else:

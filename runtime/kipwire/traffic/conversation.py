@@ -14,11 +14,16 @@ from kipwire.codec.wire import unpack_i
 from kipwire.model.api_keys import SASL_HANDSHAKE_KEY
 from kipwire.tools.text import count_of
 from kipwire.traffic.framing import Frame, Skipped
-from kipwire.traffic.requests import SMALLEST_RESPONSE, Request, is_request, request_of
+from kipwire.traffic.requests import SMALLEST_RESPONSE, Request, is_request, kafka, request_of
 from kipwire.traffic.unread import Reason, Unread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
 
 REQUEST, RESPONSE = "request", "response"
 
+_HANDSHAKE = "SaslHandshakeRequest"
 _MOST_UNANSWERED = 2048
 """The most requests that wait for responses; far more than any client leaves open, but some expect no response."""
 _MOST_TOKENS = 64
@@ -59,10 +64,12 @@ class _Token(NamedTuple):
 class Conversation:
     """One connection, whose two sides are known."""
 
-    def __init__(self, connection: int, listener: str, client: str) -> None:
+    def __init__(self, connection: int, listener: str, client: str, registry: Registry | None = None) -> None:
         self.requests = 0
         self.held = 0
         """About how many bytes of memory the requests and responses take that wait for each other."""
+        self._registry = registry = registry or kafka()
+        self._has_handshakes = registry.request_name(SASL_HANDSHAKE_KEY) == _HANDSHAKE
         self._of_all = connection, listener, client
         self._unanswered: deque[Request | _Token] = deque()
         self._open: Counter[int] = Counter()
@@ -90,7 +97,7 @@ class Conversation:
 
     def from_client(self, frame: Frame) -> list[Found]:
         """Process a frame of the client; what is found with it."""
-        if self._tokens_may_follow and not is_request(frame.data):
+        if self._tokens_may_follow and not is_request(frame.data, self._registry):
             self._tokens[REQUEST].update(count=1, size=frame.size)
             self._has_unreported = True
             self._open_tokens += 1
@@ -98,11 +105,12 @@ class Conversation:
             return []
         self._tokens_may_follow = False
         found = list(self._report_tokens(frame.time)) if self._has_unreported else []
-        request = request_of(frame.data)
+        request = request_of(frame.data, self._registry)
         self.requests += 1
         found.append(self._find(REQUEST, request, frame))
         if request is not None:
-            self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE_KEY, 0)
+            is_handshake = (request.api_key, request.api_version) == (SASL_HANDSHAKE_KEY, 0)
+            self._tokens_may_follow = is_handshake and self._has_handshakes
             self._open[request.correlation_id] += 1
             self._await_answer(request)
             if self._early:

@@ -14,15 +14,26 @@ The wait is bounded by pieces. What waited is then read as if the client had bee
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from kipwire.codec.wire import unpack_i
 from kipwire.connection.events import CORRELATION_ID, HEAD
 from kipwire.message.frames import SIZE_BYTES
-from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.traffic.framing import Frame, Framer
-from kipwire.traffic.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, Likeness, likeness_of, may_begin_request
+from kipwire.traffic.requests import (
+    SMALLEST_REQUEST,
+    SMALLEST_RESPONSE,
+    Likeness,
+    kafka,
+    likeness_of,
+    may_begin_request,
+)
 from kipwire.traffic.streams import Piece
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
 
 KNOWN_PORTS = range(9092, 9095)
 """Ports of brokers in Kafka's own configurations and in most others; 9094 is mostly the one for clients outside."""
@@ -33,15 +44,12 @@ _COST = 256
 _TWICE = 2
 
 
-def _framer() -> Framer:
-    return Framer(SMALLEST_REQUEST, may_begin_request)
-
-
 @dataclass(eq=False, slots=True)
 class _Side:
     """The frames of one side that may be requests."""
 
-    framer: Framer = field(default_factory=_framer)
+    registry: Registry
+    framer: Framer = field(init=False)
     likely: int = 0
     possible: int = 0
     asked: dict[int, tuple[bytes, bool]] = field(default_factory=dict)
@@ -52,14 +60,21 @@ class _Side:
     lost: int = 0
     """Bytes that do not wait any more."""
 
+    def __post_init__(self) -> None:
+        self.restart()
+
     @property
     def begun(self) -> Likeness:
         """Degree to which the incomplete frame is like a request."""
-        return likeness_of(*self.framer.begun)
+        return likeness_of(*self.framer.begun, self.registry)
+
+    def restart(self) -> None:
+        """Look for the start of a frame."""
+        self.framer = Framer(SMALLEST_REQUEST, partial(may_begin_request, registry=self.registry))
 
     def note(self, frame: bytes, size: int) -> Likeness:
         """Note a frame; how like a request it is."""
-        likeness = likeness_of(frame, size)
+        likeness = likeness_of(frame, size, self.registry)
         if likeness:
             is_likely = likeness >= Likeness.LIKELY
             self.likely += is_likely
@@ -69,7 +84,7 @@ class _Side:
 
     def forget(self) -> None:
         """Look for other frames, as at first."""
-        self.framer = _framer()
+        self.restart()
         self.likely = self.possible = 0
         self.asked.clear()
         self.answered.clear()
@@ -78,12 +93,14 @@ class _Side:
 class Direction:
     """Bytes of both sides of a connection, until it is known which is the client."""
 
-    def __init__(self) -> None:
+    def __init__(self, registry: Registry | None = None) -> None:
+        """Wait for the first bytes of a protocol, by default Kafka's."""
         self.held = 0
         """About how many bytes of memory wait for the decision."""
         self.is_open = False
         """True if bytes that may be requests came, which decided nothing."""
-        self._sides = _Side(), _Side()
+        self._registry = registry or kafka()
+        self._sides = _Side(self._registry), _Side(self._registry)
         self._waiting: list[tuple[int, Piece]] = []
 
     def add(self, number: int, piece: Piece, broker: int | None) -> int | None:
@@ -99,8 +116,8 @@ class Direction:
         self.held += len(piece.data) + _COST
         if other.asked and _answers(piece.data, other):
             return 1 - number
-        if side.framer.in_step and side.begun < Likeness.LIKELY <= _head_of(piece.data):
-            side.framer = _framer()  # it was no head, or its rest is missing
+        if side.framer.in_step and side.begun < Likeness.LIKELY <= _head_of(piece.data, self._registry):
+            side.restart()  # it was no head, or its rest is missing
         for event in side.framer.feed(piece):
             if not isinstance(event, Frame):
                 continue
@@ -108,7 +125,7 @@ class Direction:
             if likeness is Likeness.SURE:
                 return number
             if likeness is Likeness.NONE:
-                side.framer = _framer()
+                side.restart()
         return self._weigh(broker)
 
     def end(self, broker: int | None) -> int | None:
@@ -161,12 +178,12 @@ class Direction:
         self.held = 0
 
 
-def _head_of(data: bytes) -> Likeness:
+def _head_of(data: bytes, registry: Registry) -> Likeness:
     """Return the degree to which a piece begins with a request."""
     if len(data) < SIZE_BYTES:
         return Likeness.NONE
     (size,) = unpack_i(data, 0)
-    return likeness_of(data[SIZE_BYTES : SIZE_BYTES + max(size, 0)], size)
+    return likeness_of(data[SIZE_BYTES : SIZE_BYTES + max(size, 0)], size, registry)
 
 
 def _answers(data: bytes, asker: _Side) -> bool:
@@ -183,7 +200,7 @@ def _answers(data: bytes, asker: _Side) -> bool:
         return False
     api_key, version, _ = HEAD.unpack(head)
     try:
-        registry_of(KAFKA_PACKAGE).decode_response(data[SIZE_BYTES : SIZE_BYTES + size], api_key, version)
+        asker.registry.decode_response(data[SIZE_BYTES : SIZE_BYTES + size], api_key, version)
     except KipwireError:
         return False
     return True

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kipwire.connection.framing import is_answered
-from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.message.registry import Registry
 from kipwire.model.api_keys import PRODUCE_KEY
 from kipwire.model.errors import KipwireError
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.conversation import REQUEST, Found
-from kipwire.traffic.frame_facts import NOTHING, Look, api_name, error_name, look_at
+from kipwire.traffic.frame_facts import NOTHING, Look, api_name, look_at
+from kipwire.traffic.requests import kafka
 from kipwire.traffic.unread import HARMLESS, Unread, reason_of
 
 MOST_OPEN = 65536
@@ -33,7 +34,7 @@ class Errors(NamedTuple):
     """Without the indexes of arrays."""
     code: int
     name: str | None
-    """Name of the error; None if Kafka has none with this code."""
+    """Name of the error; None if its enum has none with this code."""
     times: int
 
 
@@ -110,16 +111,24 @@ class Exchange(NamedTuple):
         return request.errors if response is None else request.errors + response.errors
 
 
-def rows_of(frames: Iterable[Numbered], *, with_topics: bool = False, with_frames: bool = False) -> Iterator[Row]:
+def rows_of(
+    frames: Iterable[Numbered],
+    registry: Registry | None = None,
+    *,
+    with_topics: bool = False,
+    with_frames: bool = False,
+) -> Iterator[Row]:
     """Look at each frame.
 
     Args:
         frames: of a capture.
+        registry: of their protocol; by default Kafka's.
         with_topics: whether to find the topics in each.
         with_frames: whether to keep the frames themselves, which otherwise are forgotten.
     """
+    registry = registry or kafka()
     for number, found in frames:
-        yield _row(number, found, with_topics, with_frames)
+        yield _row(number, found, registry, with_topics, with_frames)
 
 
 def exchanges(rows: Iterable[Row]) -> Iterator[Exchange]:
@@ -215,21 +224,21 @@ def _cost(row: Row) -> int:
     return _COST + len(client) + len(found.frame or b"") + of_look
 
 
-def _row(number: int | None, found: Found, with_topics: bool, with_frames: bool) -> Row:
+def _row(number: int | None, found: Found, registry: Registry, with_topics: bool, with_frames: bool) -> Row:
     request, frame, direction = found.request, found.frame, found.direction
-    api = None if request is None else api_name(request.api_key)
+    api = None if request is None else api_name(request.api_key, registry)
     if request is None or frame is None or direction is None:
         return Row(number, found, None, api, (), NOTHING, found.error, found.unread)
     error = unread = None
     try:
-        look = look_at(direction, request.api_key, request.api_version, frame, with_topics=with_topics)
+        look = look_at(direction, request.api_key, request.api_version, frame, registry, with_topics=with_topics)
     except KipwireError as problem:
         look, error = NOTHING, str(problem)
         unread = Unread(reason_of(problem), len(frame))
     if request.api_key == PRODUCE_KEY and direction == REQUEST:
-        answered = is_answered(registry_of(KAFKA_PACKAGE), frame, request.api_key, request.api_version)
+        answered = is_answered(registry, frame, request.api_key, request.api_version)
         look = look._replace(is_answered=answered)
     codes = look.error_codes
-    errors = tuple([Errors(path, code, error_name(code), count) for path, code, count in codes]) if codes else ()
+    errors = tuple([Errors(path, code, name, count) for path, code, count, name in codes]) if codes else ()
     kept = found if with_frames else Found(*found[:6], None, found.error)
     return Row(number, kept, len(frame), api, errors, look, error, unread)

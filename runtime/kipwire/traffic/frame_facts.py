@@ -15,10 +15,12 @@ from kafka_messages.enums import ErrorCode
 from kipwire import KipwireError, Message
 from kipwire.connection.events import HEAD
 from kipwire.message.frames import class_of_answer, may_answer_in_version_0
-from kipwire.message.registry import KAFKA_PACKAGE, Registry, registry_of
-from kipwire.model.api_keys import API_VERSIONS_KEY
+from kipwire.message.registry import Registry
+from kipwire.model.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
+from kipwire.model.enums import NamedNumber
 from kipwire.model.structs import Field, Struct
 from kipwire.projection import Projection
+from kipwire.traffic.requests import kafka
 
 
 class UnknownTag(NamedTuple):
@@ -34,16 +36,16 @@ class UnknownTag(NamedTuple):
 class Facts(NamedTuple):
     """Facts found in a body."""
 
-    error_codes: dict[tuple[str, int], int]
-    """Counts of the codes other than 0, by path, without the indexes of arrays, and code."""
+    error_codes: dict[tuple[str, int, str | None], int]
+    """Counts of the codes other than 0, by path, without the indexes of arrays, code and name, if it has one."""
     unknown_tags: list[UnknownTag]
 
 
 class Look(NamedTuple):
     """Result of `look_at` for a frame."""
 
-    error_codes: tuple[tuple[str, int, int], ...] = ()
-    """Path without indexes, code other than 0, and how often it is there."""
+    error_codes: tuple[tuple[str, int, int, str | None], ...] = ()
+    """Path without indexes, code other than 0, how often it is there, and the name of the error, if it has one."""
     software: tuple[str, str] | None = None
     """Name and version of the client's library, which ApiVersions has from version 3 on."""
     topics: frozenset[str] = frozenset()
@@ -66,7 +68,8 @@ class Look(NamedTuple):
 
 NOTHING = Look()
 """Result for a frame that cannot be decoded."""
-_API_VERSIONS = API_VERSIONS_KEY.to_bytes(2)
+_API_VERSIONS, _OF_VERSIONS = API_VERSIONS_KEY.to_bytes(2), "ApiVersionsRequest"
+_OF_PRODUCE = "ProduceRequest"
 _SURPLUS = 4
 _NOTE = f"{_SURPLUS} bytes too many, as old librdkafka sends and Kafka takes"
 _COST = 128
@@ -80,51 +83,54 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
         KipwireError: it is broken, or there is no class for it.
     """
     if direction == "request":
-        return messages.decode_request(frame[: len(frame) - surplus_of(frame)])[1]
+        return messages.decode_request(frame[: len(frame) - surplus_of(frame, messages)])[1]
     return messages.decode_response(frame, api_key, version)[1]
 
 
-def surplus_of(request: bytes) -> int:
+def surplus_of(request: bytes, registry: Registry) -> int:
     """Return the number of bytes after a request that old releases of librdkafka send, and Kafka passes over.
 
     They end ApiVersions with an empty array, before version 3.
     """
-    if request[:2] != _API_VERSIONS or len(request) < HEAD.size + _SURPLUS or request[-_SURPLUS:] != bytes(_SURPLUS):
+    if request[:2] != _API_VERSIONS or registry.request_name(API_VERSIONS_KEY) != _OF_VERSIONS:
+        return 0
+    if len(request) < HEAD.size + _SURPLUS or request[-_SURPLUS:] != bytes(_SURPLUS):
         return 0
     header = HEAD.size + 2 + max(int.from_bytes(request[HEAD.size : HEAD.size + 2], signed=True), 0)
     return _SURPLUS if request[2] == 0 and request[3] < 3 and len(request) == header + _SURPLUS else 0
 
 
 @cache
-def api_name(api_key: int) -> str:
-    """Return the name of an API, such as `Fetch`; `API 99` if Kafka has none with that key."""
-    messages = registry_of(KAFKA_PACKAGE)
-    for entry in map(messages.entry, messages.names()):
+def api_name(api_key: int, registry: Registry | None = None) -> str:
+    """Return the name of an API, such as `Fetch`; `API 99` if the protocol, by default Kafka's, has none of that key."""
+    for entry in (registry or kafka()).entries():
         if entry.versions and entry.type == "request" and entry.api_key == api_key:
             return entry.name.removesuffix("Request")
     return f"API {api_key}"
 
 
-def error_name(code: int) -> str | None:
-    """Return the name of an error such as `UNKNOWN_MEMBER_ID`; None if Kafka has no error with this code."""
-    error = ErrorCode.find(code)
-    return None if error is None else error.name
-
-
-def error_text(code: int, count: int) -> str:
+def error_text(code: int, name: str | None, count: int) -> str:
     """Format a code that a message has, and how often if more than once: `UNKNOWN_MEMBER_ID`, `NONE*3`, `error 999`."""
-    name = error_name(code) or f"error {code}"
+    name = name or f"error {code}"
     return name if count == 1 else f"{name}*{count}"
 
 
-def facts_of(body: Message) -> Facts:
+def facts_of(body: Message, registry: Registry | None = None) -> Facts:
     """Collect the error codes other than 0 and the unknown tagged fields of a message and of all structs in it."""
     facts = Facts({}, [])
-    _look(body, "", facts)
+    _look(registry or kafka(), body, "", facts)
     return facts
 
 
-def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_topics: bool = False) -> Look:
+def look_at(
+    direction: str,
+    api_key: int,
+    version: int,
+    frame: bytes,
+    registry: Registry | None = None,
+    *,
+    with_topics: bool = False,
+) -> Look:
     """Find what one asks of every frame; all of its bytes are checked.
 
     Args:
@@ -132,26 +138,26 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
         api_key: of the request, or of the one that a response answers.
         version: the same.
         frame: the bytes, without the size before them.
+        registry: of the protocol; by default Kafka's.
         with_topics: whether to find topics.
 
     Raises:
         KipwireError: the frame is broken, or there is no class for it.
     """
-    read = _read(direction, api_key, version, frame, with_topics)
-    if read is None and direction == "request" and surplus_of(frame):
-        return look_at(direction, api_key, version, frame[:-_SURPLUS])._replace(note=_NOTE)
+    registry = registry or kafka()
+    read = _read(registry, direction, api_key, version, frame, with_topics)
+    if read is None and direction == "request" and surplus_of(frame, registry):
+        return look_at(direction, api_key, version, frame[:-_SURPLUS], registry)._replace(note=_NOTE)
     if read is None:
-        decode_frame(
-            registry_of(KAFKA_PACKAGE), direction, api_key, version, frame
-        )  # which says what is wrong, and where
+        decode_frame(registry, direction, api_key, version, frame)  # which says what is wrong, and where
         return NOTHING
     chosen, values = read
     found = iter(values)
     codes = []
-    for path in chosen.codes:
+    for path, enum in chosen.codes.items():
         value = next(found)
         if value:
-            codes += [(path, code, count) for code, count in _counts(value).items()]
+            codes += [(path, code, count, _name(enum, code)) for code, count in _counts(value).items()]
     software = (next(found), next(found)) if chosen.has_software else None
     if not with_topics:
         return Look(tuple(codes), software) if codes or software else NOTHING
@@ -173,17 +179,17 @@ def look_at(direction: str, api_key: int, version: int, frame: bytes, *, with_to
 
 
 def _read(
-    direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
+    registry: Registry, direction: str, api_key: int, version: int, frame: bytes, with_topics: bool
 ) -> tuple[_Chosen, tuple[Any, ...]] | None:
     """Read the chosen values of a body; None if the frame is broken, or there is no class for it."""
     if direction == "request" and len(frame) >= HEAD.size:
         api_key, version, _ = HEAD.unpack_from(frame)
     try:
-        header, cls, may_differ = _way(direction, api_key, version)
+        header, cls, may_differ = _way(registry, direction, api_key, version)
         _, at = header.read(frame)
         if may_differ:
             cls = class_of_answer(cls, frame, at)
-        chosen = _choose(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        chosen = _choose(registry, cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
         values, end = chosen.projection.read(frame, at)
     except KipwireError:
         return None
@@ -191,15 +197,14 @@ def _read(
 
 
 @lru_cache(maxsize=4096)
-def _way(direction: str, api_key: int, version: int) -> tuple[Projection, type[Message], bool]:
+def _way(messages: Registry, direction: str, api_key: int, version: int) -> tuple[Projection, type[Message], bool]:
     """Find what locates the body of a frame: header, class, and True if a response may be of version 0 instead.
 
     Raises:
         UnsupportedVersionError: there is no class for the API key and version.
     """
-    messages = registry_of(KAFKA_PACKAGE)
     cls = (messages.request if direction == "request" else messages.response)(api_key, version)
-    header = messages.message("RequestHeader" if direction == "request" else "ResponseHeader", cls.HEADER_VERSION)
+    header = messages.header_class("RequestHeader" if direction == "request" else "ResponseHeader", cls)
     return Projection(header), cls, may_answer_in_version_0(cls)
 
 
@@ -207,8 +212,8 @@ class _Chosen(NamedTuple):
     """The fields of a class that `look_at` reads."""
 
     projection: Projection
-    codes: tuple[str, ...]
-    """The paths of error codes, which come first."""
+    codes: dict[str, type[NamedNumber] | None]
+    """The paths of error codes, which come first, with the enums that name them."""
     has_software: bool
     """True if the name and the version of the client's library are next."""
     names: tuple[str, ...]
@@ -218,9 +223,9 @@ class _Chosen(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _choose(cls: type[Message], with_topics: bool) -> _Chosen:
+def _choose(registry: Registry, cls: type[Message], with_topics: bool) -> _Chosen:
     fields = dict(_fields(cls, ""))
-    codes = tuple(path for path, field in fields.items() if _is_error_code(field))
+    codes = {path: _enum_of(registry, field) for path, field in fields.items() if _is_error_code(field)}
     software = [path for path in _SOFTWARE if path in fields]
     names = {path for path, field in fields.items() if field.entity_type == "topicName"} if with_topics else set()
     ids = {}
@@ -269,30 +274,48 @@ def _flat(value: Any) -> Iterator[Any]:
         yield from _flat(inner)
 
 
-def _look(item: Struct, path: str, facts: Facts) -> None:
+def _look(registry: Registry, item: Struct, path: str, facts: Facts) -> None:
     if item.FLEXIBLE and item._unknown_tagged_fields:
         tags = item._unknown_tagged_fields.items()
         facts.unknown_tags.extend(UnknownTag(path, tag, len(data)) for tag, data in tags)
-    for name, is_struct, is_array in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
+    for name, is_struct, is_array, enum in _inspected_fields(registry, type(item)):  # type: ignore[arg-type]  # the class is hashable
         value = getattr(item, name)
         if not value:  # nearly always: no error, no element, no struct
             continue
         where = f"{path}.{name}" if path else name
         if not is_struct:
-            facts.error_codes[where, value] = facts.error_codes.get((where, value), 0) + 1
+            key = where, value, _name(enum, value)
+            facts.error_codes[key] = facts.error_codes.get(key, 0) + 1
         else:
             for inner in value if is_array else (value,):
-                _look(inner, where, facts)
+                _look(registry, inner, where, facts)
 
 
 @cache
-def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
-    """Find the fields that are error codes, or structs that may have some: name, is it a struct, is it an array."""
+def _inspected_fields(
+    registry: Registry, cls: type[Struct]
+) -> tuple[tuple[str, bool, bool, type[NamedNumber] | None], ...]:
+    """Find the fields that are error codes, or structs that may have some.
+
+    Of each the name, is it a struct, is it an array, and the enum that names its codes.
+    """
     return tuple(
-        (field.name, field.struct is not None, field.array)
+        (field.name, field.struct is not None, field.array, _enum_of(registry, field))
         for field in cls.ATTRIBUTES
         if field.struct is not None or _is_error_code(field)
     )
+
+
+def _enum_of(registry: Registry, field: Field) -> type[NamedNumber] | None:
+    """Return the enum that names the codes of a field: its own, or Kafka's in packages that extend Kafka."""
+    if field.struct is not None:
+        return None
+    return field.enum or (ErrorCode if registry.request_name(PRODUCE_KEY) == _OF_PRODUCE else None)
+
+
+def _name(enum: type[NamedNumber] | None, code: int) -> str | None:
+    error = None if enum is None else enum.find(code)
+    return None if error is None else error.name
 
 
 def _is_error_code(field: Field) -> bool:

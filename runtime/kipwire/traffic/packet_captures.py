@@ -23,6 +23,10 @@ from kipwire.traffic.packet_headers import ACK, SYN, Segment, Unreadable, port, 
 from kipwire.traffic.rotation import in_order, readable_packets
 from kipwire.traffic.unread import Reason, Unread
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.message.registry import Registry
+
 MOST_CONNECTIONS = 16384
 """The most connections that are followed at once; beyond it, the one silent longest is taken as ended."""
 MOST_HELD = 256 * 1024 * 1024
@@ -55,34 +59,42 @@ class Placed(NamedTuple):
     found: Found
 
 
-def find_frames(files: Sequence[ReadableFile], ports: Collection[int] = ()) -> Iterator[Found]:
+def find_frames(
+    files: Sequence[ReadableFile], ports: Collection[int] = (), registry: Registry | None = None
+) -> Iterator[Found]:
     """Find the frames in the packet files of one capture; give errors instead of frames that are missing.
 
     Args:
         files: pcap or pcapng, in any order.
         ports: the brokers' ports; other connections are skipped. Empty: all connections are read.
+        registry: of the protocol; by default Kafka's.
 
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    return _Capture(ports, WHOLE).read_files(files)
+    return _Capture(ports, WHOLE, registry).read_files(files)
 
 
-def find_frames_in_stream(stream: BufferedReader[Any], name: str, ports: Collection[int] = ()) -> Iterator[Found]:
+def find_frames_in_stream(
+    stream: BufferedReader[Any], name: str, ports: Collection[int] = (), registry: Registry | None = None
+) -> Iterator[Found]:
     """Find frames as `find_frames` does, but in packets that arrive, each frame as soon as its last byte is there.
 
     Args:
         stream: pcap or pcapng; it is closed at its end.
         name: what errors call it.
         ports: as for `find_frames`.
+        registry: of the protocol; by default Kafka's.
 
     Raises:
         CaptureError: it is neither pcap nor pcapng.
     """
-    return _Capture(ports, WHOLE).read_packets(partial(readable_packets, packets_in(stream, name), name))
+    return _Capture(ports, WHOLE, registry).read_packets(partial(readable_packets, packets_in(stream, name), name))
 
 
-def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Share) -> Iterator[Placed]:
+def find_share(
+    files: Sequence[ReadableFile], ports: Collection[int], share: Share, registry: Registry | None = None
+) -> Iterator[Placed]:
     """Find the frames of some connections; all shares together have the same content as `find_frames`.
 
     The number of a connection is the number of its first packet, since a share cannot count the connections of others.
@@ -91,11 +103,12 @@ def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Sha
         files: see `find_frames`.
         ports: see `find_frames`.
         share: the connections to find.
+        registry: see `find_frames`.
 
     Raises:
         CaptureError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    capture = _Capture(ports, share)
+    capture = _Capture(ports, share, registry)
     for found in capture.read_files(files):
         yield Placed(capture.place, found)
 
@@ -103,12 +116,12 @@ def find_share(files: Sequence[ReadableFile], ports: Collection[int], share: Sha
 class _Capture:
     """The connections of one capture, or some of them."""
 
-    def __init__(self, ports: Collection[int], share: Share) -> None:
+    def __init__(self, ports: Collection[int], share: Share, registry: Registry | None) -> None:
         self.place = -1
         """Place of the last find; see `Placed`."""
         self._share = share
         self._is_whole = share == WHOLE
-        self._ports = frozenset(ports)
+        self._ports, self._registry = frozenset(ports), registry
         self._connections: OrderedDict[bytes, Connection] = OrderedDict()
         """Connections by their endpoints; the one silent longest is the first."""
         self._listeners: OrderedDict[bytes, None] = OrderedDict()
@@ -184,7 +197,7 @@ class _Capture:
             found += self._end(key)
             connection = None
         if connection is None:
-            connection = Connection(self._number(), source, target, self._ports, self._listeners)
+            connection = Connection(self._number(), source, target, self._ports, self._listeners, self._registry)
             self._connections[key] = connection
             if len(self._connections) > MOST_CONNECTIONS:
                 found += self._end_first()

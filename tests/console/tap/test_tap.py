@@ -181,7 +181,7 @@ def test_names_of_topics_come_from_entity_types(objects: Objects, tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--api", "Fetsh", CAPTURE), "Kafka has no API named 'Fetsh'; did you mean Fetch?"),
+        (("--api", "Fetsh", CAPTURE), "kafka_messages has no API named 'Fetsh'; did you mean Fetch?"),
         (("--upgrade-to", "5.0", CAPTURE), "'5.0' is not a known release of Kafka; use one from 2.2 to 4.4"),
         (("--bodies", "--summary", CAPTURE), "--bodies cannot be used with --summary or --upgrade-to"),
         (("nothing",), "nothing does not exist; give a capture, or - for packets from standard input"),

@@ -18,7 +18,7 @@ from kipwire.tables.messages.selection import KAFKA
 from kipwire.tables.sources.captures import FRAMES_SCHEMA
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic import upgrades
-from kipwire.traffic.frame_facts import api_name, decode_frame, error_name, facts_of
+from kipwire.traffic.frame_facts import api_name, decode_frame, facts_of
 from kipwire.traffic.unread import reason_of
 from kipwire.traffic.upgrades import client_of
 
@@ -348,8 +348,8 @@ def _find_facts(
         api,
         size,
         [
-            {"path": path, "code": code, "error": error_name(code), "count": count}
-            for (path, code), count in codes.items()
+            {"path": path, "code": code, "error": name, "count": count}
+            for (path, code, name), count in codes.items()
         ],
         [tag._asdict() for tag in tags],
         getattr(body, "client_software_name", None),

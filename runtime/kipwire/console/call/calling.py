@@ -38,7 +38,7 @@ _MOST_LINES = 20
 class What(NamedTuple):
     """The request to make."""
 
-    package: str
+    packages: tuple[str, ...]
     api: str
     version: int | None
     json: str | None
@@ -113,19 +113,19 @@ def show_frame(what: What, client_id: str, how: How) -> None:
         print(add_size(sent.frame).hex())
 
 
-def list_versions(package: str, whom: Whom, how: How) -> None:
+def list_versions(packages: tuple[str, ...], whom: Whom, how: How) -> None:
     """Print the versions that brokers serve, beside the package's own."""
     with _failing():
-        registry = registry_named(package)
+        registry = registry_named(*packages)
     prepare(whom.settings)
     for node, rows in run(ask_versions(whom.settings, whom.brokers, whom.target, registry)):
         output.print_versions(node, rows, as_text=how.is_text, of_many=whom.are_all)
 
 
-def template(package: str, api: str, version: int | None) -> None:
+def template(packages: tuple[str, ...], api: str, version: int | None) -> None:
     """Print a request to edit."""
     with _failing():
-        registry = registry_named(package)
+        registry = registry_named(*packages)
         found = find_api(registry, api)
         cls = registry.message(found.request, found.versions[-1] if version is None else version)
     output.print_lines(template_lines(cls))
@@ -141,7 +141,7 @@ def _failing() -> Iterator[None]:
 
 
 def _request(what: What, client_id: str) -> _Request:
-    registry = registry_named(what.package)
+    registry = registry_named(*what.packages)
     value = {} if what.json is None else read_json_argument(what.json)
     own_id = client_id if registry.has_client_ids() else None
     return _Request(registry, find_api(registry, what.api), what.version, value, own_id)

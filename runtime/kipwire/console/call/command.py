@@ -9,7 +9,7 @@ import click
 
 from kipwire.cli.apis import complete
 from kipwire.cli.command_line import OneOf, fail
-from kipwire.cli.options import OutputFormat
+from kipwire.cli.options import OutputFormat, packages_option
 from kipwire.console.brokers import BROKERS, TARGET, broker_options
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "-f", "format_", type=OneOf(OutputFormat), help="How to print; by default as text to a terminal only."
 )
-@click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
+@packages_option
 @broker_options
 def call(
     brokers: tuple[Address, ...] | None,
@@ -63,7 +63,7 @@ def call(
     dry_run: bool,
     records: bool,
     format_: OutputFormat | None,
-    package: str,
+    packages: tuple[str, ...],
     settings: Settings,
 ) -> None:
     """Send any request of any version to a broker, and print the response; exit 1 if it has an error code."""
@@ -74,18 +74,18 @@ def call(
     if template is not None:
         if brokers is not None or list_:
             fail(f"--template cannot be used with a broker or --list: kipwire call --template {template}")
-        calling.template(package, template, version)
+        calling.template(packages, template, version)
         return
     if brokers is None:
         fail("the broker and the API are missing: kipwire call localhost:9092 Metadata '{\"topics\": null}'")
     if list_:
         if api is not None:
             fail(f"--list cannot be used with an API; remove {api}")
-        calling.list_versions(package, calling.Whom(settings, brokers, target), how)
+        calling.list_versions(packages, calling.Whom(settings, brokers, target), how)
         return
     if api is None:
         fail("the API is missing: kipwire call localhost:9092 Metadata; --list shows the APIs of a broker")
-    what = calling.What(package, api, version, json)
+    what = calling.What(packages, api, version, json)
     if dry_run:
         calling.show_frame(what, settings.client_id, how)
     else:

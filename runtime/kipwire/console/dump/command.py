@@ -12,8 +12,9 @@ from typing import Any
 
 import click
 
+from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import FAILED, PATH, OneOf, discard_output, fail, report_failure, system_error
-from kipwire.cli.options import MagicTwoOption, OutputFormat, format_option, ports_option
+from kipwire.cli.options import MagicTwoOption, OutputFormat, format_option, packages_option, ports_option
 from kipwire.cli.output import Output, milliseconds
 from kipwire.console.arriving import OutputClosedError
 from kipwire.console.brokers import BROKERS, broker_options
@@ -40,6 +41,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.aio import Address
     from kipwire.cluster.settings import Settings
+    from kipwire.message.registry import Registry
 
 
 _OFFSETS = click.IntRange(-HIGHEST_OFFSET, HIGHEST_OFFSET)
@@ -110,6 +112,7 @@ class DecodeAs(StrEnum):
     default=MagicTwoOption.KAFKA,
     help="The format of batches with magic 2 in log files: Kafka's, or one that was only proposed.",
 )
+@packages_option
 @ports_option
 @click.option(
     "--brokers",
@@ -134,6 +137,7 @@ def dump(
     value: str | None,
     record_key: str | None,
     magic_2: MagicTwoOption,
+    packages: Sequence[str],
     ports: Sequence[int],
     brokers: tuple[Address, ...] | None,
     committed: bool,
@@ -191,6 +195,7 @@ def dump(
         "--magic-2": magic_2 is not MagicTwoOption.KAFKA,
     }
     try:
+        registry = registry_named(*packages)
         wanted = Wanted(_bounds(from_offset, to_offset, since, until), last)
         given["the end"] = wanted.goes_back
         decoders = Decoders(
@@ -218,7 +223,7 @@ def dump(
             if read_topics is not None:
                 read_topics(logs)
             else:
-                errors = _captures_and_others(inputs, format_, out, wanted.bounds, ports)
+                errors = _captures_and_others(inputs, format_, out, wanted.bounds, ports, registry)
                 _logs(inputs, logs, wanted, type_, is_followed=follow)
             logs.end()
         out.flush()
@@ -366,13 +371,18 @@ def _topics(
 
 
 def _captures_and_others(
-    inputs: Inputs, format_: OutputFormat, out: Output, bounds: Bounds, ports: Sequence[int]
+    inputs: Inputs,
+    format_: OutputFormat,
+    out: Output,
+    bounds: Bounds,
+    ports: Sequence[int],
+    registry: Registry,
 ) -> int:
     """Dump captures and files beside segments; return the number of errors."""
     errors = sum(dump_partition_file(*other, out, as_json=format_ is OutputFormat.JSON) for other in inputs.others)
     line = json_line if format_ is OutputFormat.JSON else text_line
     reading = Reading()
-    errors += sum(dump_capture(capture, line, out, bounds, ports, reading) for capture in inputs.captures)
+    errors += sum(dump_capture(capture, line, out, bounds, ports, reading, registry) for capture in inputs.captures)
     if inputs.captures:
         out.write(reading_json(reading) if format_ is OutputFormat.JSON else reading_text(reading))
     return errors

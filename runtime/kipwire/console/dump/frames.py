@@ -9,6 +9,7 @@ from typing import Any
 from kipwire.cli.command_line import one_line
 from kipwire.cli.output import Output
 from kipwire.console.reading import unread_of
+from kipwire.message.registry import Registry
 from kipwire.records import Bounds
 from kipwire.tools.text import print_err, printable_line
 from kipwire.tools.times import moment_text_of_ns
@@ -29,6 +30,7 @@ def dump_capture(
     bounds: Bounds,
     ports: Collection[int],
     reading: Reading,
+    registry: Registry,
 ) -> int:
     """Write a line for each frame of a capture; return the number of damaged ones.
 
@@ -39,11 +41,12 @@ def dump_capture(
         bounds: only times are looked at.
         ports: of packets, the brokers' ports; empty if they are not known.
         reading: counts what is read and what is not.
+        registry: of the protocol.
     """
     errors = 0
     pairs = Pairs()
     try:
-        for row in rows_of(counted(frames_of(capture, ports), reading)):
+        for row in rows_of(counted(frames_of(capture, ports, registry), reading), registry):
             latency = _latency(row, pairs)
             if row.size is not None and row.unread is not None:
                 reading.miss_body(row.unread)
@@ -88,7 +91,7 @@ def text_line(capture: Capture, row: Row, latency: int | None) -> str:
     if latency is not None:
         parts.append(f"latency={latency / _NS_OF_MS:.3f}ms")
     if row.errors:
-        parts.append("errors=" + ",".join(error_text(one.code, one.times) for one in row.errors))
+        parts.append("errors=" + ",".join(error_text(one.code, one.name, one.times) for one in row.errors))
     if row.look.note is not None:
         parts.append(f"note={row.look.note!r}")
     if row.number is not None:

@@ -19,7 +19,7 @@ import click
 from kipwire import Message
 from kipwire.cli.apis import find_api, registry_named
 from kipwire.cli.command_line import PATH, fail, one_line
-from kipwire.cli.options import OutputFormat, one_format, ports_option
+from kipwire.cli.options import OutputFormat, one_format, packages_option, ports_option
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import inspection_json
@@ -64,7 +64,7 @@ from kipwire.traffic.conversation import REQUEST
 )
 @ports_option
 @click.option("--raw", is_flag=True, help="The bytes of the file are those of the message, also if they are text.")
-@click.option("--package", "-p", default="kafka_messages", help="The generated package to take classes from.")
+@packages_option
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
 @one_format
 def inspect(
@@ -74,7 +74,7 @@ def inspect(
     frame: int | None,
     ports: Sequence[int],
     raw: bool,
-    package: str,
+    packages: tuple[str, ...],
     html: Path | None,
     format_: OutputFormat,
 ) -> None:
@@ -83,7 +83,7 @@ def inspect(
         if ports and frame is None:
             raise ValueError("--port needs --frame")
         if frame is None:
-            inspection = _inspection(words, request, response, package, is_raw=raw)
+            inspection = _inspection(words, request, response, packages, is_raw=raw)
         elif raw:
             raise ValueError("--raw cannot be used with --frame; a capture has the bytes of each frame")
         elif request or response is not None:
@@ -91,7 +91,7 @@ def inspect(
                 "--frame cannot be used with --request or --response; the capture has the type of each frame"
             )
         else:
-            inspection = _of_capture(words, frame, ports, package)
+            inspection = _of_capture(words, frame, ports, packages)
     except ValueError as error:  # KipwireError is one
         fail(str(error))
     if html is not None:
@@ -109,7 +109,7 @@ def inspect(
 
 
 def _inspection(
-    words: Sequence[str], request: bool, response: tuple[str, int] | None, package: str, *, is_raw: bool
+    words: Sequence[str], request: bool, response: tuple[str, int] | None, packages: tuple[str, ...], *, is_raw: bool
 ) -> Inspection:
     """Find the class to read with, then read.
 
@@ -118,7 +118,7 @@ def _inspection(
     """
     if request and response is not None:
         raise ValueError("--request cannot be used with --response")
-    registry = registry_named(package)
+    registry = registry_named(*packages)
     if request:
         return inspect_request(registry, read_input(words, is_raw=is_raw))
     if response is not None:
@@ -166,7 +166,7 @@ def _reason_against(word: str) -> str:
     return ""
 
 
-def _of_capture(words: Sequence[str], number: int, ports: Collection[int], package: str) -> Inspection:
+def _of_capture(words: Sequence[str], number: int, ports: Collection[int], packages: tuple[str, ...]) -> Inspection:
     """Read a frame of a capture.
 
     Raises:
@@ -183,9 +183,9 @@ def _of_capture(words: Sequence[str], number: int, ports: Collection[int], packa
     capture = capture_at(path)
     if capture is None:
         raise ValueError(f"{path} is not a capture; give packets (pcap, pcapng) or a capture of kipwire's own format")
-    registry = registry_named(package)
+    registry = registry_named(*packages)
     count = 0
-    for one, found in frames_of(capture, ports):
+    for one, found in frames_of(capture, ports, registry):
         count += one is not None
         if one != number or found.frame is None or found.request is None:
             continue

@@ -101,7 +101,7 @@ def inspect_response(registry: Registry, cls: type[Message], data: bytes) -> Ins
     Raises:
         UnsupportedVersionError: the package has no such response header.
     """
-    header = _header(registry, "ResponseHeader", cls.HEADER_VERSION)
+    header = registry.header_class("ResponseHeader", cls)
     return _inspect_frame(data, lambda frame, start: _response_contents(header, cls, frame, start))
 
 
@@ -228,14 +228,15 @@ def _expect_size(body: type[Message], size: int, data: bytes) -> None:
 
 def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents:
     """Choose the classes of a request by API key and version, with which every request header starts."""
-    lowest = _header(registry, "RequestHeader", None)
+    headers = registry.with_header("RequestHeader")
+    lowest = headers.message("RequestHeader", headers.served("RequestHeader").start)
     try:
         api_key, version = key_and_version(frame[start:])
     except DecodeError as error:  # never shown: reading the header finds it first, with its field
         return _Contents(lowest, error)
     try:
         body = registry.request(api_key, version)
-        return _Contents(_header(registry, "RequestHeader", body.HEADER_VERSION), body)
+        return _Contents(registry.header_class("RequestHeader", body), body)
     except UnsupportedVersionError as error:
         # All header versions begin alike, so the lowest shows whose request it is.
         return _Contents(lowest, DecodeError("RequestHeader", lowest.VERSION, "request_api_key", start, str(error)))
@@ -248,9 +249,3 @@ def _response_contents(header: type[Message], asked: type[Message], frame: bytes
     except DecodeError:
         return _Contents(header, asked)
     return _Contents(header, class_of_answer(asked, frame, body_at))
-
-
-def _header(registry: Registry, name: str, version: int | None) -> type[Message]:
-    """Find the class of a header; of the lowest version for None."""
-    registry = registry.with_header(name)
-    return registry.message(name, registry.served(name).start if version is None else version)

@@ -17,20 +17,23 @@ from typing import Any, cast
 
 import click
 
+from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import FAILED, PATH, discard_output, fail, one_line
-from kipwire.cli.options import OutputFormat, format_option, ports_option
+from kipwire.cli.options import OutputFormat, format_option, packages_option, ports_option
 from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
 from kipwire.console.tap.tables import summary_json, summary_text, upgrade_json, upgrade_of, upgrade_text
+from kipwire.message.registry import KAFKA_PACKAGE, Registry
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
 from kipwire.tools.text import print_err
 from kipwire.traffic.any_capture import Capture, Numbered, capture_at, counted, frames_of
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.exchanges import exchanges, rows_of
+from kipwire.traffic.requests import kafka
 from kipwire.traffic.summary import TrafficSummary
 from kipwire.traffic.unread import Reading, Reason, Unread
 from kipwire.traffic.upgrades import line_of
@@ -63,6 +66,7 @@ _FIRST_BYTES = 4
 )
 @click.option("--topic", "topics", multiple=True, metavar="GLOB", help="Only what is about this topic, or its id.")
 @click.option("--errors", "-e", is_flag=True, help="Only what has an error code, or cannot be decoded.")
+@packages_option
 @ports_option
 @click.option("--summary", "-s", is_flag=True, help="Count instead: clients, APIs, versions, bytes, latencies, errors.")
 @click.option(
@@ -80,6 +84,7 @@ def tap(
     addresses: Sequence[str],
     topics: Sequence[str],
     errors: bool,
+    packages: Sequence[str],
     ports: Sequence[int],
     summary: bool,
     upgrade_to: str | None,
@@ -93,19 +98,22 @@ def tap(
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
+        registry = registry_named(*packages)
+        if upgrade_to is not None and kafka() not in registry.parts:
+            raise ValueError(f"--upgrade-to is about releases of Kafka; it needs --package {KAFKA_PACKAGE}")
         release = None if upgrade_to is None else line_of(upgrade_to)
-        conditions = Conditions(api_keys_of(apis), tuple(clients), tuple(addresses), tuple(topics), errors)
+        conditions = Conditions(api_keys_of(apis, registry), tuple(clients), tuple(addresses), tuple(topics), errors)
     except ValueError as error:
         fail(str(error))
     for path in paths:
         _check(path)
     out = Output()
-    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(bodies=bodies)
+    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(registry, bodies=bodies)
     status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                status |= _tap(path, ports, conditions, out, lines, counts, reading)
+                status |= _tap(path, ports, registry, conditions, out, lines, counts, reading)
         status = _conclude(out, counts, reading, summary, release, format_, status)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
@@ -139,6 +147,7 @@ def _is_pipe(path: Path) -> bool:
 def _tap(
     path: Path,
     ports: Collection[int],
+    registry: Registry,
     conditions: Conditions,
     out: Output,
     lines: TextLines | JsonLines,
@@ -154,7 +163,8 @@ def _tap(
         counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
-        filter_frames(counted(_frames(path, ports, out), reading), conditions),
+        filter_frames(counted(_frames(path, ports, registry, out), reading), conditions, registry),
+        registry,
         with_topics=bool(conditions.topics),
         with_frames=lines.has_bodies,
     )
@@ -180,16 +190,16 @@ def _tap(
     return status
 
 
-def _frames(path: Path, ports: Collection[int], out: Output) -> Iterator[Numbered]:
+def _frames(path: Path, ports: Collection[int], registry: Registry, out: Output) -> Iterator[Numbered]:
     if path == _STDIN or _is_pipe(path):
         stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
         arriving = Arriving(stream, out.flush)
         arriving.peek(_FIRST_BYTES)
-        return frames_of(Capture(path, (), io.BufferedReader(arriving, AT_ONCE)), ports)
+        return frames_of(Capture(path, (), io.BufferedReader(arriving, AT_ONCE)), ports, registry)
     capture = capture_at(path)
     if capture is None:  # it was one when the command began
         raise CaptureError(f"{path}: is no longer a capture")
-    return frames_of(capture, ports)
+    return frames_of(capture, ports, registry)
 
 
 def _conclude(

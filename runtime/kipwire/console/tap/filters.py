@@ -8,17 +8,16 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from uuid import UUID
 
+from kipwire.cli.apis import find_api
+from kipwire.connection.negotiation import versions_key
 from kipwire.description.json_codec import uuid_to_json
-from kipwire.message.registry import KAFKA_PACKAGE, registry_of
-from kipwire.model.api_keys import API_VERSIONS_KEY
-from kipwire.tools.text import did_you_mean
+from kipwire.message.registry import Registry
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.exchanges import Exchange
 
 _MOST_TOPICS = 65536
 """The most topics whose ids are known; names have at most 249 characters in Kafka."""
 _LONGEST_NAME = 249
-_REQUEST = "Request"
 
 
 class Conditions(NamedTuple):
@@ -35,28 +34,18 @@ class Conditions(NamedTuple):
     """True to demand an error code, or a part that cannot be decoded."""
 
 
-def api_keys_of(names: Sequence[str]) -> tuple[int, ...]:
+def api_keys_of(names: Sequence[str], registry: Registry) -> tuple[int, ...]:
     """Find the keys of APIs that are given by name, in any case, or by number.
 
     Raises:
-        ValueError: there is no such API.
+        KipwireError: the packages have no such API.
     """
-    registry = registry_of(KAFKA_PACKAGE)
-    entries = [registry.entry(name) for name in registry.names() if name.endswith(_REQUEST)]
-    keys = {one.name.removesuffix(_REQUEST).lower(): one.api_key for one in entries}
-    found = []
-    for name in names:
-        key = int(name) if name.isascii() and name.isdigit() else keys.get(name.lower())
-        if key is None:
-            known = [one.name.removesuffix(_REQUEST) for one in entries]
-            raise ValueError(f"Kafka has no API named {name!r}{did_you_mean(name, known)}")
-        found.append(key)
-    return tuple(found)
+    return tuple(int(name) if name.isascii() and name.isdigit() else find_api(registry, name).key for name in names)
 
 
-def filter_frames(frames: Iterable[Numbered], conditions: Conditions) -> Iterator[Numbered]:
+def filter_frames(frames: Iterable[Numbered], conditions: Conditions, registry: Registry) -> Iterator[Numbered]:
     """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients."""
-    keys = {*conditions.api_keys, API_VERSIONS_KEY}
+    keys = {*conditions.api_keys, *map(versions_key, registry.parts)}
     for one in frames:
         request = one.found.request
         if request is None or not conditions.api_keys or conditions.topics or request.api_key in keys:

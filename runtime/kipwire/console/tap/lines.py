@@ -8,7 +8,7 @@ from typing import Any
 
 from kipwire.console.json_text import JsonText
 from kipwire.console.reading import unread_of
-from kipwire.message.registry import KAFKA_PACKAGE, registry_of
+from kipwire.message.registry import Registry
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, style_line
 from kipwire.tools.times import moment_text_of_ns
@@ -22,8 +22,8 @@ _NO_SIZE = "none"
 class TextLines:
     """Lines for people: with colours, and without the date, on a terminal."""
 
-    def __init__(self, *, bodies: bool) -> None:
-        self.has_bodies = bodies
+    def __init__(self, registry: Registry, *, bodies: bool) -> None:
+        self.has_bodies, self._registry = bodies, registry
         self._bodies = JsonText(ascii=False) if bodies else None
         self._coloured = has_colour(sys.stdout)
         self._has_date = not is_terminal(sys.stdout)
@@ -47,7 +47,7 @@ class TextLines:
         if exchange.latency is not None:
             parts.append(f" latency={exchange.latency / _NS_OF_MS:.3f}ms")
         if exchange.errors:
-            texts = ",".join(error_text(one.code, one.times) for one in exchange.errors)
+            texts = ",".join(error_text(one.code, one.name, one.times) for one in exchange.errors)
             parts.append((f" errors={texts}", "red"))
         if exchange.notes:
             parts.append((f" note={'; '.join(exchange.notes)!r}", "dim"))
@@ -61,7 +61,7 @@ class TextLines:
     def _of_bodies(self, exchange: Exchange, texts: JsonText) -> str:
         lines = []
         for what, row in zip(("request", "response"), exchange, strict=True):
-            body = None if row is None else _body(row, texts)
+            body = None if row is None else _body(row, texts, self._registry)
             if body is not None:
                 lines.append(f"  {what} {printable_line(body)}\n")
         return "".join(lines)
@@ -70,8 +70,8 @@ class TextLines:
 class JsonLines:
     """Lines for programs."""
 
-    def __init__(self, *, bodies: bool) -> None:
-        self.has_bodies = bodies
+    def __init__(self, registry: Registry, *, bodies: bool) -> None:
+        self.has_bodies, self._registry = bodies, registry
         self._bodies = JsonText(ascii=True) if bodies else None
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
@@ -107,7 +107,7 @@ class JsonLines:
         shown["error"] = "; ".join(exchange.problems) or None
         text = json.dumps(shown, separators=(",", ":"))
         if self._bodies is not None and request is not None:
-            bodies = [None if row is None else _body(row, self._bodies) for row in exchange]
+            bodies = [None if row is None else _body(row, self._bodies, self._registry) for row in exchange]
             text = text[:-1] + ',"request":{},"response":{}}}'.format(*(body or "null" for body in bodies))
         return text + "\n"
 
@@ -116,13 +116,13 @@ def _error(error: Errors) -> dict[str, Any]:
     return {"path": error.path, "code": error.code, "error": error.name, "count": error.times}
 
 
-def _body(row: Row, texts: JsonText) -> str | None:
+def _body(row: Row, texts: JsonText, registry: Registry) -> str | None:
     """Format the JSON of a message; None if there is none that can be decoded."""
     found = row.found
     if found.request is None or found.frame is None or found.direction is None or row.error is not None:
         return None
     key, version = found.request.api_key, found.request.api_version
     try:
-        return texts.of(decode_frame(registry_of(KAFKA_PACKAGE), found.direction, key, version, found.frame))
+        return texts.of(decode_frame(registry, found.direction, key, version, found.frame))
     except KipwireError:
         return None
