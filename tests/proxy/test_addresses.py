@@ -20,7 +20,7 @@ from kipwire import Message, Struct
 from kipwire.aio import Address, Closed, connect
 from kipwire.connection import Request
 from kipwire.proxy import Exchange, Proxy, on
-from kipwire.proxy.rewriting import ADDRESSES
+from kipwire.proxy.rewriting import addresses_of
 from tests.support.subjects.peers import Broker, run
 
 REGISTRY = kafka_messages.REGISTRY
@@ -51,7 +51,7 @@ def addresses(cls: type[Struct], path: str = "") -> set[str]:
 def test_the_proxy_knows_all_responses_with_addresses() -> None:
     known = {
         (key, version): {path for path in one.paths if not path.endswith("_id")} - set(one.absent(version))
-        for key, one in ADDRESSES.items()
+        for key, one in addresses_of(REGISTRY).items()
         for version in kafka_messages.versions(one.name)
     }
     assert kafka_addresses() == {key: paths for key, paths in known.items() if paths}

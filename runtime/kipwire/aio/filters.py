@@ -135,11 +135,12 @@ class Filter:
         if self.api_key is None:
             return
         if isinstance(self.of, VersionedProjection):
-            is_own = self.of.registry is registry
+            is_own = set(self.of.registry.parts) <= set(registry.parts)
         else:
             is_own = registry.has_class(self.of)
         if not is_own:
-            raise FilterError(f"{self}: it is of another package; a proxy has the messages of {registry.package} alone")
+            why = f"it is of another package; this proxy has the messages of {registry.package} alone"
+            raise FilterError(f"{self}: {why}; give it others by registry= (--package)")
 
     async def result(
         self, chosen: Any, exchange: Exchange, kind: type, log: logging.Logger, noun: str = "filter"

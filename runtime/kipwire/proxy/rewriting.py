@@ -3,51 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from typing import Any
 
-import kafka_messages
 from kipwire.aio import Address
 from kipwire.aio.filters import Filter
 from kipwire.connection import Response
-from kipwire.model.api_keys import API_VERSIONS_KEY
-from kipwire.projection import VersionedProjection
+from kipwire.connection.negotiation import versions_key
+from kipwire.message.registry import Registry
+from kipwire.projection import ProjectionError, VersionedProjection
 
 Move = Callable[[dict[int, Address], bool], Awaitable[dict[int, Address]]]
 """Function from the addresses of brokers, by node id, and True if these are all of the cluster, to the proxy's."""
-ADDRESSES = {
-    key: VersionedProjection(
-        kafka_messages.REGISTRY, name, *[path + field for path in at for field in (node_id, "host", "port")]
-    )
-    for key, name, node_id, *at in (
-        (0, "ProduceResponse", "node_id", "node_endpoints."),
-        (1, "FetchResponse", "node_id", "node_endpoints."),
-        (3, "MetadataResponse", "node_id", "brokers."),
-        (10, "FindCoordinatorResponse", "node_id", "", "coordinators."),  # up to version 3, and from 4 on
-        (60, "DescribeClusterResponse", "broker_id", "brokers."),
-        (78, "ShareFetchResponse", "node_id", "node_endpoints."),
-        (79, "ShareAcknowledgeResponse", "node_id", "node_endpoints."),
-    )
+METADATA_KEY = 3
+_ADDRESSES: dict[int, tuple[str, str, tuple[str, ...]]] = {
+    0: ("Produce", "node_id", ("node_endpoints.",)),
+    1: ("Fetch", "node_id", ("node_endpoints.",)),
+    METADATA_KEY: ("Metadata", "node_id", ("brokers.",)),
+    10: ("FindCoordinator", "node_id", ("", "coordinators.")),  # up to version 3, and from 4 on
+    60: ("DescribeCluster", "broker_id", ("brokers.",)),
+    78: ("ShareFetch", "node_id", ("node_endpoints.",)),
+    79: ("ShareAcknowledge", "node_id", ("node_endpoints.",)),
 }
-"""The ids, hosts and ports of brokers in responses, one after the other, by API key."""
-_NAMES_ALL = (3, 60)
+"""Where responses have addresses: the name of the API, the field of the node id, and the structs with both."""
+_NAMES_ALL = (METADATA_KEY, 60)
 """API keys of responses with all brokers of the cluster."""
 
 
+@cache
+def addresses_of(registry: Registry) -> dict[int, VersionedProjection]:
+    """Project the ids, hosts and ports of brokers in responses, one after the other, by API key.
+
+    A package of another protocol has other APIs under these keys, and an older one of Kafka not all of these fields.
+    """
+    found: dict[int, VersionedProjection] = {}
+    for key, (name, node_id, structs) in _ADDRESSES.items():
+        owner = next((one for one in registry.parts if one.request_name(key) == f"{name}Request"), None)
+        paths = [struct + field for struct in structs for field in (node_id, "host", "port")]
+        if owner is not None:
+            with suppress(ProjectionError):
+                found[key] = VersionedProjection(owner, f"{name}Response", *paths)
+    return found
+
+
+@cache
+def _keys_of_versions(registry: Registry) -> frozenset[int | None]:
+    """Find the keys of ApiVersions, which each package may have under one of its own."""
+    return frozenset(map(versions_key, registry.parts))
+
+
 @lru_cache(1000)
-def is_rewritten(api_key: int, version: int) -> bool:
+def is_rewritten(registry: Registry, api_key: int, version: int) -> bool:
     """True if responses have addresses of brokers, or versions."""
-    projection = ADDRESSES.get(api_key)
-    if projection is None or not kafka_messages.REGISTRY.has_request(api_key, version):
-        return api_key == API_VERSIONS_KEY
+    projection = addresses_of(registry).get(api_key)
+    if projection is None or not registry.has_request(api_key, version):
+        return api_key in _keys_of_versions(registry)
     return projection.absent(version) != projection.paths
 
 
 async def rewritten(response: Response, move: Move, filters: Iterable[Filter]) -> bytes:
     """Put addresses of the proxy in the frame of a response, or take out versions that filters do not see whole."""
-    if response.to.api_key == API_VERSIONS_KEY:
+    projection = addresses_of(response.registry).get(response.to.api_key)
+    if projection is None:
         return _limited(response, filters) if response.is_known else response.raw
-    projection = ADDRESSES[response.to.api_key]
     values = response.project(projection)
     triples = list(zip(*[iter(values)] * 3, strict=True))
     named = {node: (host, port) for one in triples for node, host, port in _brokers(*one)}
@@ -77,7 +96,7 @@ def _moved(node: Any, host: Any, port: Any, moved: dict[int, Address]) -> tuple[
 
 def _limited(response: Response, filters: Iterable[Filter]) -> bytes:
     """Limit an answer to ApiVersions; an API of which the broker only has versions that are too high stays as it is."""
-    highest = {key: kafka_messages.REGISTRY.request_versions(key)[-1] for key in ADDRESSES}
+    highest = {key: response.registry.request_versions(key)[-1] for key in addresses_of(response.registry)}
     for one in filters:
         if one.api_key is not None and one.highest is not None:
             highest[one.api_key] = min(one.highest, highest.get(one.api_key, one.highest))

@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import Any, Self
 
 import kafka_messages
-from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire import aio
 from kipwire.aio import Address, Client, ClosedByHandler
 from kipwire.aio.failures import AuthenticationFailure, Closed, Failure, parse_host, shown_address
@@ -28,12 +27,13 @@ from kipwire.model.enums import ErrorNumber
 from kipwire.model.errors import KipwireError
 from kipwire.proxy.applying import apply, log, tell, wanting
 from kipwire.proxy.nodes import Nodes
-from kipwire.proxy.rewriting import is_rewritten, rewritten
+from kipwire.proxy.rewriting import METADATA_KEY, addresses_of, is_rewritten, rewritten
 from kipwire.tools.text import error_line, printable_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.connection import Mechanism
+    from kipwire.message.registry import Registry
 
 IN_FLIGHT = 100
 """Requests of one client that wait for their responses; no more are read."""
@@ -75,6 +75,9 @@ class Proxy:
     metadata_max_age: float = METADATA_MAX_AGE
     """The proxy asks for the brokers, when it opens and so often, so that it listens for each before a client asks;
     `math.inf`: never."""
+    registry: Registry = kafka_messages.REGISTRY
+    """The messages that filters can have: of Kafka, of it and others as `kipwire.combine` joins them, or of another
+    protocol. The versions of its own ApiVersions are limited, too; only Kafka's messages have addresses."""
     observer: Callable[[Exchange, int | None, float], None] | None = None
     """Called after each exchange, with the exchange, the number of bytes of its response if any, and seconds."""
 
@@ -102,7 +105,7 @@ class Proxy:
         """
         new = tuple(filters)
         for one in new:
-            one.expect_of(kafka_messages.REGISTRY)
+            one.expect_of(self.registry)
         self.filters = new
 
     @property
@@ -117,7 +120,7 @@ class Proxy:
     async def __aenter__(self) -> Self:
         await self._nodes.open()
         try:
-            if self.metadata_max_age < inf:
+            if self.metadata_max_age < inf and METADATA_KEY in addresses_of(self.registry):
                 has_asked = asyncio.Event()
                 self._asking = asyncio.create_task(self._ask_on(has_asked))
                 with suppress(TimeoutError):
@@ -142,6 +145,7 @@ class Proxy:
             ssl=self.certificate,
             in_flight=IN_FLIGHT,
             largest_frame=self.largest_frame,
+            registry=self.registry,
             logger=log,
         )
 
@@ -166,7 +170,8 @@ class Proxy:
     async def _ask(self) -> list[str]:
         """Ask a broker for all brokers, and listen for each; return the reasons why the proxy cannot for some."""
         async with self._connected(None, min(self.timeout, _SECONDS_TO_ANSWER)) as upstream:
-            metadata = await upstream.request(MetadataRequest(topics=[]))
+            cls: Any = self.registry.request(METADATA_KEY, self.registry.api_versions()[METADATA_KEY][-1])
+            metadata = await upstream.request(cls(topics=[]))
         brokers = {one.node_id: (one.host, one.port) for one in metadata.brokers if one.port >= 0}
         problems = []
         for node, address in brokers.items():
@@ -181,7 +186,9 @@ class Proxy:
     @asynccontextmanager
     async def _connected(self, node: int | None, timeout: float, **how: Any) -> AsyncIterator[aio.Connection]:
         """Connect to a broker; at the first listener to the first of the given addresses that answers."""
-        how |= {"client_id": "kipwire-proxy", "ssl": self.ssl, "sasl": self.sasl, "largest_frame": self.largest_frame}
+        if self.registry.has_client_ids():
+            how["client_id"] = "kipwire-proxy"
+        how |= {"registry": self.registry, "ssl": self.ssl, "sasl": self.sasl, "largest_frame": self.largest_frame}
         *others, last = self._ways if node is None else (self._nodes.brokers[node],)
         for address in others:
             try:
@@ -293,7 +300,7 @@ class _Link:
         if frame is None:
             raise FilterError("a filter changed acks to 0, but the client waits for a response")
         to = Expected(asked.api_key, asked.api_version, asked.correlation_id)
-        if position is None and is_rewritten(asked.api_key, asked.api_version):
+        if position is None and is_rewritten(self.proxy.registry, asked.api_key, asked.api_version):
             move = partial(self.proxy._moved, self.client)
             frame = await rewritten(Response(asked.registry, frame, to), move, self.filters)
         filters = wanting(self.filters[:position], asked.api_key, requests=False)

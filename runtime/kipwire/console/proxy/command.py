@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from kipwire.cli.command_line import PATH
+from kipwire.cli.options import packages_option
 from kipwire.console.brokers import ADVERTISED, BROKERS, broker_options, listener_options
 
 
@@ -32,14 +33,15 @@ from kipwire.console.brokers import ADVERTISED, BROKERS, broker_options, listene
     help="Where clients are sent instead; broker n is at PORT+1+n.  [default: as --listen]",
 )
 @click.option("--filter", "files", type=PATH, multiple=True, metavar="FILE", help="A Python file with filters (@on).")
+@packages_option
 @listener_options
 @click.option("--verbose", "-v", is_flag=True, help="Print a line for each request, with its response.")
 @broker_options
-def proxy(files: tuple[Path, ...], **options: Any) -> None:
+def proxy(files: tuple[Path, ...], packages: tuple[str, ...], **options: Any) -> None:
     """Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.
 
     The other options say how to connect to brokers.
     """
     from kipwire.console.proxy.running import run_proxy
 
-    run_proxy(files, **options)
+    run_proxy(files, packages, **options)

@@ -13,6 +13,7 @@ from typing import Any
 
 from kipwire.aio import Address
 from kipwire.aio.failures import shown_address
+from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import fail, one_line, system_error
 from kipwire.cluster.settings import Settings
 from kipwire.console.brokers.running import prepare, print_log, serve
@@ -109,14 +110,20 @@ class _Passed:
 
 
 def run_proxy(
-    files: Sequence[Path], settings: Settings, verbose: bool, to: Sequence[Address], listen: str, **how: Any
+    files: Sequence[Path],
+    packages: Sequence[str],
+    settings: Settings,
+    verbose: bool,
+    to: Sequence[Address],
+    listen: str,
+    **how: Any,
 ) -> None:
     """Run a proxy until Ctrl-C, or SIGTERM. What is wrong with a connection is a line on standard error."""
     passed, used = _Passed(), marks_of(files)
     try:
         prepare(settings)
-        filters, upstream = filters_of(files), settings.security
-        how |= {"ssl": upstream.tls, "sasl": upstream.sasl, "timeout": settings.timeout}
+        registry, filters, upstream = registry_named(*packages), filters_of(files), settings.security
+        how |= {"ssl": upstream.tls, "sasl": upstream.sasl, "timeout": settings.timeout, "registry": registry}
         proxy = Proxy(to, filters, listen=listen, observer=passed, **how)
     except KipwireError as error:
         fail(str(error))
