@@ -127,7 +127,7 @@ class Filter:
         return f"{getattr(self.function, '__qualname__', self.function)} of {of}{version}"
 
     def expect_of(self, registry: Registry) -> None:
-        """Check that the filter is of messages that a proxy has; else each of them would close its connection.
+        """Check that the filter is of messages that a registry has; else each would close its connection.
 
         Raises:
             FilterError: they are of another package.
@@ -139,8 +139,8 @@ class Filter:
         else:
             is_own = registry.has_class(self.of)
         if not is_own:
-            why = f"it is of another package; this proxy has the messages of {registry.package} alone"
-            raise FilterError(f"{self}: {why}; give it others by registry= (--package)")
+            why = f"it is of another package than {registry.package}; give that, too, as registry= or --package"
+            raise FilterError(f"{self}: {why}")
 
     async def result(
         self, chosen: Any, exchange: Exchange, kind: type, log: logging.Logger, noun: str = "filter"

@@ -383,7 +383,6 @@ class Registry(Catalogue):
         return cls is own or (cls.API_KEY, cls.HEADER_VERSION) == (own.API_KEY, own.HEADER_VERSION)
 
 
-
 def registry_of(package: str) -> Registry:
     """Import a generated package and return its registry.
 

@@ -104,7 +104,9 @@ def opens_with_request(data: bytes, registry: Registry | None = None) -> bool | 
         return None
     if is_of_unknown_api(data, registry):
         return _names_itself(data, registry) and why_no_request(data, registry, is_known=True) is None
-    return why_no_request(data, registry) is None and (_has_plain_client(data, registry) or _is_decoded(data, registry) is not False)
+    return why_no_request(data, registry) is None and (
+        _has_plain_client(data, registry) or _is_decoded(data, registry) is not False
+    )
 
 
 def is_of_unknown_api(data: bytes, registry: Registry | None = None) -> bool:
@@ -181,7 +183,12 @@ def _has_plain_client(data: bytes, registry: Registry) -> bool:
 def _names_itself(data: bytes, registry: Registry) -> bool:
     """True if the client id, as far as it is there, is printable text, and not empty."""
     _, api_key, version, _, size = _SIZED_HEADER.unpack_from(data)
-    return size > 0 and len(data) > _SIZED_HEADER.size and _names_client(registry, api_key, version) and _has_plain_client(data, registry)
+    return (
+        size > 0
+        and len(data) > _SIZED_HEADER.size
+        and _names_client(registry, api_key, version)
+        and _has_plain_client(data, registry)
+    )
 
 
 def _is_decoded(data: bytes, registry: Registry) -> bool | None:
@@ -208,7 +215,9 @@ def is_request(frame: bytes, registry: Registry | None = None) -> bool:
 @lru_cache(maxsize=4096)
 def _is_known(registry: Registry, api_key: int, version: int) -> bool:
     """True if there is a request of that key in about that version."""
-    return version >= 0 and any(_exists(registry, api_key, one) for one in range(version - _NEARLY, version + _NEARLY + 1))
+    return version >= 0 and any(
+        _exists(registry, api_key, one) for one in range(version - _NEARLY, version + _NEARLY + 1)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -347,10 +347,7 @@ def _find_facts(
     return (
         api,
         size,
-        [
-            {"path": path, "code": code, "error": name, "count": count}
-            for (path, code, name), count in codes.items()
-        ],
+        [{"path": path, "code": code, "error": name, "count": count} for (path, code, name), count in codes.items()],
         [tag._asdict() for tag in tags],
         getattr(body, "client_software_name", None),
         getattr(body, "client_software_version", None),

@@ -12,24 +12,33 @@ import logging
 from enum import Enum
 from pathlib import Path
 from ssl import SSLContext
-from typing import TypeVar
+from types import NoneType
+from typing import Any, TypeVar
 
 import click
 
 from kafka_messages.enums import ApiKey, ErrorCode
 from kipwire import testing
+from kipwire.aio import ClosedByHandler
 from kipwire.aio.failures import shown_address
+from kipwire.aio.filters import Exchange, Filter, FilterError
 from kipwire.aio.serving import EVERYWHERE
-from kipwire.cli.command_line import PATH, fail
+from kipwire.cli.apis import registry_named
+from kipwire.cli.command_line import PATH, fail, system_error
 from kipwire.cluster.properties import SettingsError
 from kipwire.cluster.tls import secret_of
+from kipwire.connection import refusal
 from kipwire.console.brokers import ADVERTISED, listener_options
+from kipwire.console.brokers.filters import filters_of
 from kipwire.console.brokers.running import print_log, serve
+from kipwire.message.registry import KAFKA_PACKAGE, Registry
+from kipwire.model.enums import ErrorNumber
 from kipwire.model.errors import MissingExtraError
 from kipwire.records.compression import compress
 from kipwire.tools.text import did_you_mean, print_err, print_out
 
 E = TypeVar("E", bound=Enum)
+_log = logging.getLogger("kipwire.testing")
 
 
 class _Format(click.ParamType[tuple[Enum | int | float | str, ...]]):
@@ -112,6 +121,22 @@ def _member(names: type[E], name: str) -> E:
     metavar="API:SECONDS",
     help="Answer requests late, such as FETCH:0.5.",
 )
+@click.option(
+    "--package",
+    "-p",
+    "packages",
+    multiple=True,
+    metavar="NAME",
+    help="A generated package with further APIs, such as a vendor's; more than once: the APIs of all.",
+)
+@click.option(
+    "--filter",
+    "files",
+    type=PATH,
+    multiple=True,
+    metavar="FILE",
+    help="A Python file with functions (@on) that answer.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Print a line for each request.")
 def broker(
     host: str,
@@ -125,6 +150,8 @@ def broker(
     password_file: Path | None,
     failures: tuple[tuple[ApiKey, ErrorCode, int], ...],
     delays: tuple[tuple[ApiKey, float], ...],
+    packages: tuple[str, ...],
+    files: tuple[Path, ...],
     verbose: bool,
 ) -> None:
     """Run a Kafka broker in memory, for tests, until Ctrl-C: without a JVM, a configuration or a disk."""
@@ -132,13 +159,14 @@ def broker(
         fail(f"{nodes} nodes from port {port} on need ports above 65535")
     counts = {name: rest[0] if rest else 1 for name, *rest in topics}
     users = _users(user, password_file)
-    print_log(logging.getLogger("kipwire.testing"), verbose=verbose)
+    print_log(_log, verbose=verbose)
     try:
         compress("zstd", b"")
     except MissingExtraError as missing:  # said now, and not only when the first producer compresses
         print_err(f"kipwire: {missing}; other batches are taken")
     advertised_host, advertised_port = advertise or ("localhost" if host in EVERYWHERE else None, None)
     try:
+        registry = registry_named(KAFKA_PACKAGE, *packages)
         made = testing.FakeBroker(
             counts,
             nodes=nodes,
@@ -149,14 +177,41 @@ def broker(
             auto_create_topics=not no_auto_create,
             ssl=certificate,
             users=users,
+            registry=registry,
         )
+        for one in filters_of(files):
+            _intercept(made, one, registry)
         for api, error, *times in failures:
             made.fail(api, error, times=times[0] if times else None)
         for api, seconds in delays:
             made.delay(api, seconds, times=None)
     except ValueError as error:
         fail(str(error))
+    except OSError as error:
+        fail(system_error(error))
     serve(_served(made), shown_address((host, port)))
+
+
+def _intercept(made: testing.FakeBroker, one: Filter, registry: Registry) -> None:
+    """Let a function that is marked by `on` have requests: it answers them, or returns None for the broker's answer.
+
+    Raises:
+        FilterError: the function is of responses, of no class, or of another package.
+    """
+    if one.is_of_requests is not True or not isinstance(one.of, type) or one.api_key is None:
+        raise FilterError(f"{one}: a broker answers requests; mark it by @on of a request class")
+    one.expect_of(registry)
+    cls: Any = one.of
+
+    async def answer(request: Any, handle: Any) -> Any:
+        exchange = Exchange(("", 0), None, request, {})  # where a request comes from is nothing to a fake broker
+        try:
+            given = await one.result(request.body_as(cls), exchange, NoneType, _log)
+        except FilterError as error:
+            raise ClosedByHandler(str(error)) from error
+        return refusal(request.body, given, given.about) if isinstance(given, ErrorNumber) else given
+
+    made.intercept(one.api_key, answer)
 
 
 async def _served(made: testing.FakeBroker) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterable, Sequence
-from importlib.machinery import SourceFileLoader
 from logging import DEBUG
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from kipwire.aio import Address
@@ -16,39 +13,15 @@ from kipwire.aio.failures import shown_address
 from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import fail, one_line, system_error
 from kipwire.cluster.settings import Settings
+from kipwire.console.brokers.filters import filters_of
 from kipwire.console.brokers.running import prepare, print_log, serve
 from kipwire.model.errors import KipwireError
-from kipwire.proxy import Exchange, Filter, FilterError, Proxy
+from kipwire.proxy import Exchange, Proxy
 from kipwire.proxy.applying import log
-from kipwire.tools.files import need_file
-from kipwire.tools.text import error_line, print_err
+from kipwire.tools.text import print_err
 
 SECONDS_TO_LOOK = 0.5
 """Time between two looks at the files of filters."""
-
-
-def filters_of(files: Iterable[Path]) -> list[Filter]:
-    """Load the filters that Python files define, in their order; a `FilterError` for a file that has none, or fails."""
-    found: list[Filter] = []
-    for number, path in enumerate(files):
-        folder = str(path.parent.resolve())  # which is the first, as Python has it for a script
-        sys.path[:] = [folder, *(one for one in sys.path if one != folder)]
-        name = f"filters_{number}_{path.stem}"
-        module = sys.modules[name] = ModuleType(name)  # where it is looked for, such as by dataclasses
-        module.__file__ = str(path)
-        try:
-            need_file(path)
-            loader = SourceFileLoader(name, str(path))  # no bytecode: it may be of an earlier text of the same second
-            exec(loader.source_to_code(path.read_bytes(), str(path)), vars(module))
-        except (Exception, SystemExit) as error:  # of the user's code, in which anything may go wrong
-            if isinstance(error, OSError) and error.filename == str(path):
-                raise
-            raise FilterError(f"{path}: cannot be imported: {error_line(error)}") from error
-        own = [one for one in vars(module).values() if isinstance(one, Filter)]
-        if not own:
-            raise FilterError(f"{path}: has no filters; define functions with @on(...) of kipwire.proxy")
-        found += own
-    return found
 
 
 def marks_of(files: Iterable[Path]) -> list[tuple[int, ...]]:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import kafka_messages
 from kafka_messages.enums import ApiKey, CoordinatorType
+from kipwire import combine
 from kipwire.records import Record, RecordBatch, write_batch
 from kipwire.testing.broker import interceptors
 from kipwire.testing.broker.apis import served
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
     from kipwire.connection import Request
     from kipwire.message.frames import AnsweredBy
+    from kipwire.message.registry import Registry
     from kipwire.records.compression import Compression
     from kipwire.records.model import Header
 
@@ -67,6 +70,7 @@ class FakeBroker:
         auto_create_topics: bool = True,
         default_partitions: int = 1,
         versions: Mapping[ApiKey, range] | Mapping[int, range] | None = None,
+        registry: Registry = kafka_messages.REGISTRY,
     ) -> None:
         """Create topics; the broker does not listen yet.
 
@@ -83,6 +87,7 @@ class FakeBroker:
             auto_create_topics: whether a topic is created when a client asks for it.
             default_partitions: of a topic created without a count.
             versions: serve fewer versions of some APIs; an empty range serves none.
+            registry: of a package with more APIs, such as a vendor's; one is served while `intercept` has a function.
         """
         if isinstance(topics, str):
             raise TypeError(f"topics are names, or partitions by name, as in [{topics!r}]; not a text")
@@ -91,7 +96,12 @@ class FakeBroker:
         shown = host_to_tell(advertised_host or host, advertised_port, nodes)
         layout = Nodes(shown, [port and port + more for more in range(nodes)], advertised_port)
         self._node = node = Node(
-            served(versions or {}), layout, Topics(layout.leader_of_new), auto_create_topics, default_partitions
+            served(versions or {}),
+            layout,
+            Topics(layout.leader_of_new),
+            combine(kafka_messages.REGISTRY, registry),
+            auto_create_topics,
+            default_partitions,
         )
         security = Security(ssl, None if users is None else dict(users))
         self._interceptors, self._asked = Interceptors(node), Asked()
@@ -230,7 +240,7 @@ class FakeBroker:
 
     def requests(self, api: AnyApi | None = None, node: int | None = None) -> list[Request]:
         """Return the requests that have come, of an API or to a node, in their order; the newest 64 MiB of them."""
-        key = None if api is None else api_key_of(api)
+        key = None if api is None else api_key_of(api, self._node.registry)
         return self._call(lambda: self._asked.found(key, node))
 
     def clear_requests(self) -> list[Request]:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, convert
 from kipwire.aio import Client
-from kipwire.connection import Request
+from kipwire.connection import Request, refusal
 from kipwire.connection.framing import add_size
 from kipwire.connection.server import Part
 from kipwire.testing.broker.apis import APIS
@@ -32,8 +31,6 @@ Handle = Callable[[], Awaitable[A]]
 Interceptor = Callable[[Q, Handle[Any]], Any]
 """Gives a response, an awaitable of one, or None for the response that there would be otherwise."""
 Condition = Callable[[Request], bool]
-
-_REGISTRY = kafka_messages.REGISTRY
 
 
 class Call(NamedTuple):
@@ -72,7 +69,7 @@ class Interceptors:
     def __init__(self, node: Node) -> None:
         """Have no functions yet; any node of the cluster is given."""
         self._entries: list[_Entry] = []
-        self._served, self._nodes = node.served, node.nodes
+        self._served, self._nodes, self._registry = node.served, node.nodes, node.registry
 
     def add(
         self,
@@ -83,13 +80,15 @@ class Interceptors:
         node_id: int | None,
         received: int | None = None,
     ) -> None:
-        """Let a function have requests that come.
+        """Let a function have requests that come; an API of another package than Kafka's is served from then on.
 
         Raises:
             ValueError: the API is not served, or `times` is below 1.
             Refused: there is no such node.
         """
-        key = api_key_of(api)
+        key = api_key_of(api, self._registry)
+        if key not in APIS and (versions := self._registry.api_versions().get(key)):
+            self._served[key] = versions
         if key not in self._served:
             raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}; faults need an API that it serves")
         if times is not None and times < 1:
@@ -99,8 +98,10 @@ class Interceptors:
         self._entries.append(_Entry(key, step, times, condition, node_id, received))
 
     def clear(self) -> None:
-        """Remove all functions."""
+        """Remove all functions, and what only they can answer."""
         self._entries.clear()
+        for key in self._served.keys() - APIS.keys():
+            del self._served[key]
 
     async def answer(self, call: Call, handle: Handle[Message]) -> Message:
         """Answer a request by the functions that intercept it; without one, the handle gives the response.
@@ -167,7 +168,8 @@ async def fail(error: int, call: Call, handle: Handle[Message]) -> Message:
     request = call.request
     if not request.is_answered:
         raise NoAnswer
-    return APIS[request.api_key].refuse(request.body, error)
+    api = APIS.get(request.api_key)
+    return refusal(request.body, error) if api is None else api.refuse(request.body, error)
 
 
 async def delay(seconds: float, call: Call, handle: Handle[Message]) -> Message:
@@ -181,5 +183,7 @@ async def disconnect(is_handled: bool, after: int, call: Call, handle: Handle[Me
     if is_handled or after:
         response = await handle()
         if after and call.client is not None and call.request.is_answered:
-            call.client.write(add_size(_REGISTRY.encode_response(response, call.request.correlation_id))[:after])
+            call.client.write(
+                add_size(call.request.registry.encode_response(response, call.request.correlation_id))[:after]
+            )
     raise NoAnswer

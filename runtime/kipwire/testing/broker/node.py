@@ -13,8 +13,10 @@ from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import kafka_messages
 from kafka_messages.end_txn_marker.v0 import EndTxnMarker
-from kafka_messages.enums import CoordinatorType, ErrorCode
+from kafka_messages.enums import ApiKey, CoordinatorType, ErrorCode
+from kipwire.message.registry import Registry
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
 from kipwire.testing.broker.state import Refused, TopicPartition
@@ -75,6 +77,8 @@ class Node:
     """The versions of each API, by API key."""
     nodes: Nodes
     topics: Topics
+    registry: Registry = kafka_messages.REGISTRY
+    """Kafka's messages, and those of others that a test answers."""
     auto_create_topics: bool = True
     """True if topics are created when clients ask for them."""
     default_partitions: int = 1
@@ -119,6 +123,11 @@ class Node:
                 if log.leader == node_id and (leader := self.nodes.or_next(node_id)) != node_id:
                     log.move(leader)
         self.changes.notify()
+
+    def text_of(self, api_key: int) -> str:
+        """Return the name of an API as logs have it; its number where no package has it."""
+        name = self.registry.request_name(api_key)
+        return ApiKey.text(api_key) if name is None or ApiKey.find(api_key) else name.removesuffix("Request")
 
     # What this node may answer for.
 

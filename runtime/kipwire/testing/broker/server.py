@@ -18,7 +18,6 @@ from functools import partial
 from ssl import SSLContext
 from typing import NamedTuple
 
-import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, aio, build
 from kipwire.aio import ClosedByHandler
@@ -117,6 +116,7 @@ class Server:
                     self._host,
                     node.listener.listens_at,
                     ssl=self._security.ssl,
+                    registry=node.registry,
                     logger=_log,
                     failed=self._fail,
                 )
@@ -138,7 +138,7 @@ class Server:
         async def handle(request: Request) -> Message:
             self._asked.add(node.node_id, request)
             if _log.isEnabledFor(logging.DEBUG):
-                api, size = ApiKey.text(request.api_key), len(request.raw)
+                api, size = node.text_of(request.api_key), len(request.raw)
                 _log.debug("node %d: %s v%d, %d bytes", node.node_id, api, request.api_version, size)
             while node.listener.is_paused:
                 await node.changes.wait(math.inf)
@@ -168,8 +168,6 @@ class Server:
 
 # From a request to its answer: faults first, then the handler of its API.
 
-_REGISTRY = kafka_messages.REGISTRY
-
 
 async def answer(call: Call, interceptors: Interceptors) -> Message:
     """Answer a request of any API, known or not.
@@ -181,16 +179,18 @@ async def answer(call: Call, interceptors: Interceptors) -> Message:
     node, request = call.node, call.request
     if request.api_version not in node.served.get(request.api_key, ()):
         if request.api_key == ApiKey.API_VERSIONS:  # KIP-511; after other requests Kafka closes the connection, too
-            return versions_answer(_REGISTRY, request.api_version, node.served)
-        what = f"{ApiKey.text(request.api_key)} in version {request.api_version}"
+            return versions_answer(node.registry, request.api_version, node.served)
+        what = f"{node.text_of(request.api_key)} in version {request.api_version}"
         raise NoAnswer(f"the fake broker does not serve {what}; its versions are in the ApiVersions response")
 
     async def handle() -> Message:
-        api = APIS[request.api_key]
+        api = APIS.get(request.api_key)
+        if api is None:
+            raise NoAnswer(f"no function answers {node.text_of(request.api_key)}, which Kafka's brokers do not have")
         try:
             values = api.answer(node, request)
             values = await values if inspect.isawaitable(values) else values
-            response = build(_REGISTRY.response(request.api_key, request.api_version), values)
+            response = build(node.registry.response(request.api_key, request.api_version), values)
         except Refused as error:
             response = api.refuse(request.body, error.error)
             for name, value in error.values.items():

@@ -12,6 +12,7 @@ from kafka_messages.enums import CoordinatorType, ErrorCode
 from kipwire.aio import ClosedByHandler
 from kipwire.connection import Request, refusal
 from kipwire.message.messages import Message
+from kipwire.message.registry import Registry
 from kipwire.testing.broker.apis.rows import Sent, Values, answered, by_distinct_row, by_row
 from kipwire.testing.broker.node import Node
 from kipwire.testing.broker.state import Refused
@@ -53,8 +54,8 @@ def expect(holds: object, error: int, message: str = "") -> None:
         raise Refused(error, message)
 
 
-def api_key_of(api: int | type[Any]) -> int:
-    """Return the key of an API that is given by its key or by a class of its requests.
+def api_key_of(api: int | type[Any], registry: Registry = kafka_messages.REGISTRY) -> int:
+    """Return the key of an API that is given by its key or by a class of its requests, which a registry has.
 
     Raises:
         TypeError: it is given by neither.
@@ -63,9 +64,11 @@ def api_key_of(api: int | type[Any]) -> int:
     key: int | None = api if isinstance(api, int) else getattr(api, "API_KEY", None)
     if key is None:
         raise TypeError(f"give an API by its key, as in ApiKey.METADATA, or by a class of its requests, not by {api!r}")
-    if not isinstance(api, int) and not kafka_messages.REGISTRY.has_class(api):
+    if not isinstance(api, int) and not registry.has_class(api):
         name = f"{api.__module__}.{api.__qualname__}"
-        raise ValueError(f"{name} is of another package; the fake broker has the messages of kafka_messages alone")
+        raise ValueError(
+            f"{name} is of another package; the fake broker has {registry.package}, and others as registry="
+        )
     return key
 
 

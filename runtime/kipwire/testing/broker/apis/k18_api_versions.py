@@ -1,6 +1,5 @@
 """ApiVersions, versions 0 to 5: what is served. Requests in other versions are answered elsewhere, in version 0."""
 
-import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire.connection import versions_answer
 from kipwire.testing.broker.apis.api import Node, Sent, Values
@@ -11,7 +10,7 @@ _FEATURES = {"transaction.version": (ApiKey.END_TXN, 5, 2)}
 
 
 def answer(node: Node, body: Sent) -> Values:
-    served: Sent = versions_answer(kafka_messages.REGISTRY, body.VERSION, node.served)
+    served: Sent = versions_answer(node.registry, body.VERSION, node.served)
     if body.VERSION < _FIRST_WITH_FEATURES:
         return {"api_keys": served.api_keys}
     levels = {name: level for name, (key, version, level) in _FEATURES.items() if version in node.served.get(key, ())}
