@@ -78,6 +78,14 @@ packages_option = click.option(
     metavar="NAME",
     help="The generated package to take classes from; more than once: the APIs of all.",
 )
+more_packages_option = click.option(
+    "--package",
+    "-p",
+    "packages",
+    multiple=True,
+    metavar="NAME",
+    help="A generated package with APIs beside Kafka's, such as a vendor's; more than once: the APIs of all.",
+)
 ports_option = click.option(
     "--port",
     "ports",

@@ -9,6 +9,4 @@ if TYPE_CHECKING:
     from kipwire.message import frame_errors as frame_errors
     from kipwire.message import frames as frames
 else:
-    __getattr__ = submodules(
-        __name__, "combined", "conversion", "frame_errors", "frames"
-    )  # most programs need none of them
+    __getattr__ = submodules(__name__, "combined", "conversion", "frame_errors", "frames")  # few programs need any

@@ -104,5 +104,5 @@ class CombinedRegistry(Registry):
         return self._owner_of[entry]._class(entry, version)
 
     def _owner(self, body: type[Message] | Message) -> Registry:
-        """Find the package of a message, which refuses it if it only has the key; the first one for any other object."""
+        """Find the package of a message by its API key; the first one for any other object."""
         return self._owners.get(getattr(body, "API_KEY", None), self._parts[0])

@@ -102,7 +102,7 @@ def surplus_of(request: bytes, registry: Registry) -> int:
 
 @cache
 def api_name(api_key: int, registry: Registry | None = None) -> str:
-    """Return the name of an API, such as `Fetch`; `API 99` if the protocol, by default Kafka's, has none of that key."""
+    """Return the name of an API, such as `Fetch`; `API 99` for a key that the registry, by default Kafka's, lacks."""
     for entry in (registry or kafka()).entries():
         if entry.versions and entry.type == "request" and entry.api_key == api_key:
             return entry.name.removesuffix("Request")

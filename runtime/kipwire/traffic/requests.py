@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 from struct import Struct
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.connection.events import CORRELATION_ID, HEAD
+from kipwire.message.combined import combine
 from kipwire.message.frames import LARGEST_FRAME, SIZE_BYTES
 from kipwire.message.registry import KAFKA_PACKAGE, Registry, registry_of
 
@@ -52,6 +54,15 @@ class Request(NamedTuple):
 def kafka() -> Registry:
     """Return the registry of Kafka's messages, which captures are read with unless others are given."""
     return registry_of(KAFKA_PACKAGE)
+
+
+def beside_kafka(packages: Iterable[str]) -> Registry:
+    """Return the registry of Kafka's messages and of other packages.
+
+    Raises:
+        PackageError: there is no such package, or two have an API key in common.
+    """
+    return combine(kafka(), *map(registry_of, packages))
 
 
 def request_of(frame: bytes, registry: Registry | None = None) -> Request | None:

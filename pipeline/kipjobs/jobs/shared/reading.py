@@ -192,7 +192,12 @@ def folder(sf: Functions, column: str) -> Column:
     return sf.regexp_replace(column, "/[^/]*$", "")
 
 
-def frames(session: Session, roots: Roots, ports: str) -> DataFrame:
+def frames(session: Session, roots: Roots, ports: str, packages: tuple[str, ...] = ()) -> DataFrame:
     """Return rows of `kafka_frames`; in packets, only connections to the given ports are read, if any are given."""
-    chosen = {"ports": ports, "packetTasks": str(engine_of(session).tasks_at_once(session)), **path_options(roots)}
+    chosen = {
+        "ports": ports,
+        "packages": ",".join(packages),
+        "packetTasks": str(engine_of(session).tasks_at_once(session)),
+        **path_options(roots),
+    }
     return session.read.format("kafka_frames").options(**chosen).load()

@@ -19,6 +19,10 @@ from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report import charts
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Chart, Report, Table
+from kipwire.cli.apis import registry_named
+from kipwire.cli.options import more_packages_option
+from kipwire.message.registry import KAFKA_PACKAGE
+from kipwire.model.errors import PackageError
 from kipwire.tables.errors import JobError
 from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.traffic.upgrades import line_of, releases
@@ -34,13 +38,15 @@ _HIDDEN = ("capture", "api_key", "listener", "software", "request_error", "respo
 """Columns of exchanges that only files have."""
 
 
-def traffic_report(session: Session, roots: Roots, ports: str = "", release: str = LATEST) -> Report:
+def traffic_report(
+    session: Session, roots: Roots, ports: str = "", release: str = LATEST, packages: tuple[str, ...] = ()
+) -> Report:
     """Report the use of APIs by clients, from captures, and the requests that a release of Kafka does not serve.
 
-    In packets, only connections to the given ports are read, if any are given.
+    In packets, only connections to the given ports are read, if any are given. Packages have APIs beside Kafka's.
     """
     sf = functions_of(session)
-    found = traffic.inspect_all(frames(session, roots, ports)).persist()
+    found = traffic.inspect_all(frames(session, roots, ports, packages), packages).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
     missing = traffic.unserved(paired, release).persist()
@@ -167,6 +173,7 @@ def evidence_of(totals: DataFrame, unread: DataFrame) -> tuple[Metrics, ...]:
 
 @CAPTURES
 @PORTS
+@more_packages_option
 @click.option(
     "--upgrade-to",
     default=LATEST,
@@ -174,12 +181,17 @@ def evidence_of(totals: DataFrame, unread: DataFrame) -> tuple[Metrics, ...]:
     help="Release of Kafka, such as 4.4: whose requests does it not serve?",
 )
 @outputs("File for the requests that the release does not serve, in Prometheus' text format.")
-def command(runner: Runner, path: tuple[str, ...], ports: str, upgrade_to: str, outputs: Outputs) -> None:
+def command(
+    runner: Runner, path: tuple[str, ...], ports: str, packages: tuple[str, ...], upgrade_to: str, outputs: Outputs
+) -> None:
     """Run the job."""
     try:
+        registry_named(KAFKA_PACKAGE, *packages)
         release = line_of(upgrade_to)
+    except PackageError as error:
+        raise JobError(str(error)) from None
     except ValueError as error:
         raise JobError(f"--upgrade-to: {error}") from None
     found = captures(path, ports, runner.are_here)
-    report_of = partial(traffic_report, roots=found.paths, ports=ports, release=release)
+    report_of = partial(traffic_report, roots=found.paths, ports=ports, release=release, packages=packages)
     run(runner, report_of, outputs, found.size)

@@ -6,6 +6,7 @@ The input is rows of `kafka_frames`. `inspect_all` replaces each frame by the fa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +14,12 @@ import pyarrow as pa
 from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError
-from kipwire.message.registry import Registry, registry_of
-from kipwire.tables.messages.selection import KAFKA
+from kipwire.message.registry import Registry
 from kipwire.tables.sources.captures import FRAMES_SCHEMA
 from kipwire.tools.io import no_garbage_collection
 from kipwire.traffic import upgrades
 from kipwire.traffic.frame_facts import api_name, decode_frame, facts_of
+from kipwire.traffic.requests import beside_kafka
 from kipwire.traffic.unread import reason_of
 from kipwire.traffic.upgrades import client_of
 
@@ -70,9 +71,9 @@ _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """Columns in which a response equals its request."""
 
 
-def inspect_all(frames: Frame) -> Frame:
+def inspect_all(frames: Frame, packages: tuple[str, ...] = ()) -> Frame:
     """Replace the content of frames by facts about it: api, sizes, error codes, unknown tags, errors."""
-    return functions_of(frames).map_batches(frames, inspect_frames, _INSPECTED)
+    return functions_of(frames).map_batches(frames, partial(inspect_frames, packages=packages), _INSPECTED)
 
 
 def exchanges(found: Frame) -> Frame:
@@ -297,9 +298,14 @@ def _percentile(sf: Functions, values: Column, part: float) -> Column:
     return sf.round(sf.percentile(values, part) * 1e6) / 1e6
 
 
-def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield rows of `kafka_frames` with the facts about the frames instead of the frames themselves."""
-    messages = registry_of(KAFKA)
+def inspect_frames(batches: Iterable[pa.RecordBatch], packages: tuple[str, ...] = ()) -> Iterator[pa.RecordBatch]:
+    """Yield rows of `kafka_frames` with the facts about the frames instead of the frames themselves.
+
+    Args:
+        batches: of the rows.
+        packages: names of packages with APIs beside Kafka's.
+    """
+    messages = beside_kafka(packages)
     for batch in filter(len, batches):
         frames = zip(
             batch.column("direction").to_pylist(),
@@ -335,7 +341,7 @@ def _find_facts(
     unread_bytes: int | None,
 ) -> tuple[Any, ...]:
     """Return the values of `FOUND_SCHEMA` for a frame."""
-    api = None if api_key is None else api_name(api_key)
+    api = None if api_key is None else api_name(api_key, messages)
     if api_key is None or frame is None:
         return api, None, [], [], None, None, None, missing, reason, unread_bytes
     size = len(frame)
@@ -343,7 +349,7 @@ def _find_facts(
         body = decode_frame(messages, direction, api_key, version, frame)
     except KipwireError as error:
         return api, size, [], [], None, None, None, str(error), reason_of(error), size
-    codes, tags = facts_of(body)
+    codes, tags = facts_of(body, messages)
     return (
         api,
         size,

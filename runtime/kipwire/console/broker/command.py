@@ -25,6 +25,7 @@ from kipwire.aio.filters import Exchange, Filter, FilterError
 from kipwire.aio.serving import EVERYWHERE
 from kipwire.cli.apis import registry_named
 from kipwire.cli.command_line import PATH, fail, system_error
+from kipwire.cli.options import more_packages_option
 from kipwire.cluster.properties import SettingsError
 from kipwire.cluster.tls import secret_of
 from kipwire.connection import refusal
@@ -121,21 +122,14 @@ def _member(names: type[E], name: str) -> E:
     metavar="API:SECONDS",
     help="Answer requests late, such as FETCH:0.5.",
 )
-@click.option(
-    "--package",
-    "-p",
-    "packages",
-    multiple=True,
-    metavar="NAME",
-    help="A generated package with further APIs, such as a vendor's; more than once: the APIs of all.",
-)
+@more_packages_option
 @click.option(
     "--filter",
     "files",
     type=PATH,
     multiple=True,
     metavar="FILE",
-    help="A Python file with functions (@on) that answer.",
+    help="A Python file with functions (@on), to answer.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Print a line for each request.")
 def broker(

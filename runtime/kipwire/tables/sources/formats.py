@@ -32,6 +32,7 @@ from kipwire.tables.sources.snapshots import (
     read_snapshot_or_error,
     snapshots_of,
 )
+from kipwire.traffic.requests import beside_kafka
 
 
 class Plan(NamedTuple):
@@ -129,7 +130,7 @@ def _of_wanted_partitions(batch: pa.RecordBatch, chosen: Chosen) -> pa.RecordBat
     return batch
 
 
-_FRAME_OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes", "packetTasks")
+_FRAME_OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "packages", "splitBytes", "packetTasks")
 
 _INDEX_BYTES = 4 * 1024 * 1024
 """Default number of bytes of an index for one task, about 20,000 frames."""
@@ -147,7 +148,7 @@ def frames_plan(given: Mapping[str, str]) -> Plan:
     packet_tasks = options.number("packetTasks", 1) or 1
     return Plan(
         partial(_parts, options.roots(), options.storage(), split_bytes, packet_tasks),
-        partial(_read_part, options.ports("ports"), chosen),
+        partial(_read_part, options.ports("ports"), options.texts("packages"), chosen),
         _files_of_part,
         "capture",
     )
@@ -164,9 +165,11 @@ def _parts(
         yield from share_capture(capture, packet_tasks)
 
 
-def _read_part(ports: tuple[int, ...], chosen: FrameFilter, part: Part | PacketCapture) -> Iterator[pa.RecordBatch]:
+def _read_part(
+    ports: tuple[int, ...], packages: tuple[str, ...], chosen: FrameFilter, part: Part | PacketCapture
+) -> Iterator[pa.RecordBatch]:
     if isinstance(part, PacketCapture):
-        yield from read_packet_frames(part, ports, chosen)
+        yield from read_packet_frames(part, ports, chosen, beside_kafka(packages))
     else:
         yield from read_frames(part, chosen)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from kipwire.message.registry import Registry
 from kipwire.tables.errors import SourceError
 from kipwire.tables.files.access import file_at, path_text, size_of
 from kipwire.tables.files.stores import HERE, Storage
@@ -53,7 +54,9 @@ class Numbered(NamedTuple):
     found: Found
 
 
-def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
+def number_frames(
+    capture: PacketCapture, ports: Collection[int] = (), registry: Registry | None = None
+) -> Iterator[Numbered]:
     """Yield the content of a capture, in order; frames are numbered from 0 on, incomplete ones too.
 
     A share of a capture cannot count the frames of the other shares. So its numbers have gaps: the number of the packet
@@ -62,6 +65,7 @@ def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterat
     Args:
         capture: the files.
         ports: the brokers' ports; empty if they are not known.
+        registry: of the protocol; by default Kafka's.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
@@ -70,11 +74,11 @@ def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterat
     numbers = count()
     try:
         if capture.share == WHOLE:
-            for found in find_frames(files, ports):
+            for found in find_frames(files, ports, registry):
                 yield Numbered(None if found.request is None else next(numbers), found)
             return
         reached = -1
-        for place, found in find_share(files, ports, capture.share):
+        for place, found in find_share(files, ports, capture.share, registry):
             if place != reached:
                 reached, numbers = place, count(place * _NUMBERS)
             yield Numbered(None if found.request is None else next(numbers), found)
@@ -82,18 +86,21 @@ def number_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterat
         raise SourceError(str(error)) from None
 
 
-def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: FrameFilter) -> Iterator[pa.RecordBatch]:
+def read_packet_frames(
+    capture: PacketCapture, ports: Collection[int], chosen: FrameFilter, registry: Registry | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield the frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for bytes that are no frame.
 
     Args:
         capture: the files.
         ports: the brokers' ports; empty if they are not known.
         chosen: the filter of frames. Rows with an error stay, since their bytes might be a wanted frame.
+        registry: of the protocol; by default Kafka's.
 
     Raises:
         SourceError: a file cannot be opened, or is neither pcap nor pcapng.
     """
-    frames = number_frames(capture, ports)
+    frames = number_frames(capture, ports, registry)
     name = path_text(capture.name)
     while True:
         with no_garbage_collection():  # frames do not refer to themselves, and there are very many
