@@ -71,7 +71,7 @@ def document(package: str, specs: Sequence[MessageSpec], enums: Sequence[EnumSpe
     given = frozenset(enum.name for enum in enums)
     own = {spec.name: spec for spec in ordered}
     headers = {
-        type_: own.get(name) or _kafka_header(name)
+        type_: own.get(name) or kafka_header(name)
         for type_, name in HEADERS.items()
         if any(spec.type == type_ for spec in ordered)
     }
@@ -90,7 +90,7 @@ def text_of(data: Data) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _kafka_header(name: str) -> MessageSpec:
+def kafka_header(name: str) -> MessageSpec:
     """Kafka's own header, which messages have in a package without headers."""
     file = kafka_spec(name)
     spec = check.read_file(file).spec if file is not None else None

@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from kipgen.language.spec import MessageSpec
-from kipgen.resolve.wire import WireMessage, resolve
+from kipgen.resolve.headers import HeaderVersions, resolve_versions
+from kipgen.resolve.wire import WireMessage
 from kipwire.conformance.writing import write
 from kipwire.model.structs import Root, Struct
 
 
-def classes_of(spec: MessageSpec) -> list[type[Root]]:
-    """Make the class of each version of a message."""
-    return [_with_instances(resolve(spec, version)) for version in spec.valid_versions.each()]
+def classes_of(spec: MessageSpec, headers: HeaderVersions) -> list[type[Root]]:
+    """Make the class of each version of a message; the headers of its package say which one is before each."""
+    return [_with_instances(one) for one in resolve_versions(spec, headers)]
 
 
 def _with_instances(message: type[WireMessage]) -> type[Root]:

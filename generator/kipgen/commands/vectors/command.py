@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kipgen.commands.console import print_problems
 from kipgen.commands.terminal import ERR
 from kipgen.commands.vectors.classes import classes_of
-from kipgen.language.spec import MessageSpec
+from kipgen.data.document import kafka_header
+from kipgen.language.spec import HEADERS, MessageSpec
 from kipgen.reading.check import read_folder
+from kipgen.resolve.headers import header_versions
 from kipgen.resources import kafka_specs
 from kipwire import KAFKA_VERSION
 from kipwire.cli.command_line import PATH, fail
 from kipwire.conformance import kafka
 from kipwire.conformance.coverage import Coverage
 from kipwire.conformance.deriving import DeriveError, derive, tagged_defaults
+from kipwire.conformance.frames import derive_frames, is_framed
 from kipwire.conformance.vectors import (
     COVERAGE,
     INDEX,
@@ -32,6 +36,7 @@ from kipwire.conformance.vectors import (
     unfinished_index,
 )
 from kipwire.model.errors import EncodeError
+from kipwire.model.structs import Root
 from kipwire.tools.atomic import is_leftover, new_folder, rename_new
 from kipwire.tools.files import write_whole
 from kipwire.tools.text import count_of, print_out
@@ -44,9 +49,27 @@ class _Message:
     name: str
     file: str
     vectors: list[Vector]
+    frames: list[Vector]
+    """Frames of a request or a response; of Kafka's there are those that Java wrote."""
     tagged: dict[int, TaggedDefaults]
     """The tagged fields of each version."""
     gaps: list[str]
+
+
+class _Headers:
+    """The headers of a package: its own, or Kafka's."""
+
+    def __init__(self, specs: Sequence[MessageSpec]) -> None:
+        self.versions = header_versions(specs)
+        own = {spec.name: spec for spec in specs}
+        found = {name: own.get(name) or kafka_header(name) for name in HEADERS.values()}
+        self._classes = {
+            name: {one.VERSION: one for one in classes_of(spec, self.versions)} for name, spec in found.items()
+        }
+
+    def before(self, cls: Any) -> type[Root]:
+        """Find the class of the header before a request or a response."""
+        return self._classes[HEADERS[cls.TYPE]][cls.HEADER_VERSION]
 
 
 @click.command
@@ -126,15 +149,18 @@ def _write(
     coverage = Coverage()
     index: dict[str, dict[int, TaggedDefaults]] = {}
     gaps: list[str] = []
+    frames: list[Vector] = []
+    headers = _Headers(specs)
     with ERR.status("Writing vectors") as status:
         for number, spec in enumerate(specs, 1):
             status.update(f"{number} of {len(specs)} messages")
-            message = _message(spec, seed, coverage, is_kafka)
+            message = _message(spec, headers, seed, coverage, is_kafka)
             _write_text(made, out, message.file, text_of(message.vectors))
             index[message.name] = message.tagged
             gaps += message.gaps
+            frames += message.frames
     has_encodings = any(one.encodings for spec in specs for fields in spec.struct_fields.values() for one in fields)
-    for vectors_of_form in _others(is_kafka, has_encodings=has_encodings):
+    for vectors_of_form in _others(is_kafka, frames, has_encodings=has_encodings):
         kept = list(coverage.count(vectors_of_form))
         _write_text(made, out, file_of(kept[0]), text_of(kept))
     _write_text(made, out, COVERAGE, coverage.table())
@@ -163,26 +189,31 @@ def _replace(made: Path, out: Path, old: Collection[str]) -> None:
     (made / INDEX).replace(out / INDEX)
 
 
-def _message(spec: MessageSpec, seed: int, coverage: Coverage, is_kafka: bool) -> _Message:
+def _message(spec: MessageSpec, headers: _Headers, seed: int, coverage: Coverage, is_kafka: bool) -> _Message:
     found: list[Vector] = []
     tagged: dict[int, TaggedDefaults] = {}
     gaps: list[str] = []
+    frames: list[Vector] = []
     try:
-        for cls in classes_of(spec):
+        for cls in classes_of(spec, headers.versions):
             found += coverage.count(derive(cls, seed))
             tagged[cls.VERSION] = tagged_defaults(cls)
             gaps += coverage.gaps(cls)
+            if is_framed(cls) and not is_kafka:
+                frames += derive_frames(headers.before(cls), cls)
     except (EncodeError, DeriveError) as error:
         fail(f"{spec.location.file}: no vectors can be made of {spec.name}: {error}")
     if is_kafka:
         found += coverage.count(kafka.golden(spec.name))
-    return _Message(spec.name, file_of(found[0]), found, tagged, gaps)
+    return _Message(spec.name, file_of(found[0]), found, frames, tagged, gaps)
 
 
-def _others(is_kafka: bool, *, has_encodings: bool) -> Iterator[Iterator[Vector]]:
+def _others(is_kafka: bool, frames: list[Vector], *, has_encodings: bool) -> Iterator[Iterator[Vector]]:
     """Yield the vectors that are not of single messages, each kind by itself."""
     if is_kafka or has_encodings:
         yield kafka.encodings()
     if is_kafka:
         yield kafka.frames()
         yield kafka.batches()
+    elif frames:
+        yield iter(frames)

@@ -23,6 +23,7 @@ from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.cli.options import OutputFormat, one_format
 from kipwire.conformance import kafka
 from kipwire.conformance.deriving import derive, tagged_defaults
+from kipwire.conformance.frames import derive_frames, is_framed
 from kipwire.conformance.vectors import LEVELS, Index, Level, Vector, VectorError, read_index, read_vectors
 from kipwire.console.conform.page import failing_ids, page
 from kipwire.console.conform.program import MOST_DEATHS, Program, ProgramError
@@ -35,6 +36,7 @@ from kipwire.tools.atomic import need_place, write_atomically
 from kipwire.tools.text import print_err, print_out
 
 _KAFKA = "kafka_messages"
+_HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 
 
 @click.command
@@ -181,7 +183,10 @@ def _may_match(start: str, only: Sequence[str]) -> bool:
 
 
 def _derive(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[Index, Iterator[Vector]]:
-    """Derive the vectors of the messages of a package, made as they are asked; of Kafka's, also what Java wrote."""
+    """Derive the vectors of the messages of a package and of their frames, made as they are asked.
+
+    Of Kafka's messages there is also what Java wrote, frames among it.
+    """
     is_kafka = registry.package == _KAFKA
     index = {
         name: {version: tagged_defaults(registry.message(name, version)) for version in registry.versions(name)}
@@ -192,8 +197,11 @@ def _derive(registry: Registry, claims: Claims, only: Sequence[str]) -> tuple[In
     def make() -> Iterator[Vector]:
         for name in registry.names():
             for version in registry.versions(name):
+                cls = registry.message(name, version)
                 if _may_match(f"{name}:{version}:", only):
-                    yield from derive(registry.message(name, version))
+                    yield from derive(cls)
+                if is_framed(cls) and not is_kafka and _may_match(f"frames:{name}:{version}:", only):
+                    yield from derive_frames(registry.header_class(_HEADERS[cls.TYPE], cls), cls)
             if is_kafka and _may_match(f"{name}:", only):
                 yield from kafka.golden(name)
         yield from kafka.encodings()

@@ -110,7 +110,7 @@ def _inspect(data: bytes, vector: Vector, registry: Registry) -> Inspection | No
             return inspect_message(registry.message(vector.message, vector.version), data)
         if vector.form != "frame":
             return None
-        if vector.message.endswith("Request"):
+        if registry.entry(vector.message).type == "request":
             return inspect_request(registry, data)
         return inspect_response(registry, registry.message(vector.message, vector.version), data)
     except KipwireError:
