@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from kafka_messages import REGISTRY
 from kafka_messages.consumer_group_describe_request.v1 import ConsumerGroupDescribeRequest
 from kafka_messages.describe_groups_request.v6 import DescribeGroupsRequest
 from kafka_messages.describe_share_group_offsets_request.v1 import (
@@ -30,6 +29,7 @@ from kipwire.aio import Failure
 from kipwire.cluster.brokers import Brokers, Node, problem_of
 from kipwire.cluster.finding import coordinator
 from kipwire.cluster.model import Group, Kind, Member, Problem
+from kipwire.logs.enveloped import ASSIGNMENT, read_enveloped
 from kipwire.logs.names import Partition
 from kipwire.model.errors import DecodeError, KipwireError
 
@@ -43,8 +43,6 @@ _WITH_SEVERAL_GROUPS = 8
 _GONE = (ErrorCode.GROUP_ID_NOT_FOUND,)
 _ELSEWHERE: Any = object()
 """Answer about a group that the broker does not coordinate."""
-_ASSIGNMENT = "ConsumerProtocolAssignment"
-_VERSION_BYTES = 2
 
 ByPartition = dict[Partition, int]
 Committed = tuple[ByPartition, ByPartition]
@@ -274,11 +272,8 @@ def _of_tasks(tasks: Iterable[Any], subtopologies: Mapping[str, Any]) -> Iterato
 
 def parse_assignment(data: bytes) -> frozenset[Partition]:
     """Decode the partitions that the leader of a classic group has assigned to a member; none in other bytes."""
-    if len(data) < _VERSION_BYTES:
-        return frozenset()
-    version = min(int.from_bytes(data[:_VERSION_BYTES], "big"), REGISTRY.versions(_ASSIGNMENT)[-1])
     try:
-        found: Any = REGISTRY.message(_ASSIGNMENT, version).decode(data[_VERSION_BYTES:])
+        found: Any = read_enveloped(ASSIGNMENT, data)
     except DecodeError:  # of a client that has a form of its own
         return frozenset()
     return frozenset(Partition(one.topic, number) for one in found.assigned_partitions for number in one.partitions)

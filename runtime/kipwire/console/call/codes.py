@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kipwire.console.call.json_text import Notes
+from kipwire.logs.enveloped import message_in, read_enveloped, write_enveloped
 from kipwire.model.enums import ErrorNumber
-from kipwire.model.errors import shorten
+from kipwire.model.errors import DecodeError, shorten
 from kipwire.model.structs import Field, Struct
 from kipwire.tools.text import count_of
 
@@ -85,13 +88,30 @@ class Names(Notes):
     """The names of numbers, beside them."""
 
     def beside(self, field: Field, value: Any) -> str:
-        """Return the name of a number, or the names of several; empty where the field has no names."""
+        """Return the name of a number, or the names of several; of what consumers say the message; empty for others."""
+        if isinstance(value, str) and (name := _message_in(field)) is not None:
+            return _message_text(name, value)
         if not _is_named(field):
             return ""
         numbers = value if isinstance(value, list) else [value]
         if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
             return ""
         return ", ".join(named.label for one in numbers for named in field.named(one))
+
+
+@lru_cache(maxsize=4096)
+def _message_in(field: Field) -> str | None:
+    return message_in(field)
+
+
+def _message_text(name: str, text: str) -> str:
+    """Format the message that bytes are as a line of JSON; empty for those of another protocol, such as Connect's."""
+    data = b64decode(text)
+    try:
+        message = read_enveloped(name, data)
+    except DecodeError:
+        return ""
+    return json.dumps(message.to_json()) if write_enveloped(message) == data else ""
 
 
 @lru_cache(maxsize=4096)

@@ -7,9 +7,9 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from kipwire.console.json_text import JsonText, bytes_text
+from kipwire.logs.enveloped import ASSIGNMENT, SUBSCRIPTION, read_enveloped
 from kipwire.logs.internal_topics import COORDINATORS, FRAMED, coordinator_key, coordinator_value, internal_record
 from kipwire.message.messages import Message
-from kipwire.message.registry import KAFKA_PACKAGE, registry_of
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record, control_record
 from kipwire.records.control import control_type, control_type_id
@@ -18,9 +18,8 @@ from kipwire.records.reading import MagicTwo
 R = TypeVar("R")
 
 _CONSUMER = "consumer"
-_EMBEDDED = {"subscription": "ConsumerProtocolSubscription", "assignment": "ConsumerProtocolAssignment"}
+_EMBEDDED = {"subscription": SUBSCRIPTION, "assignment": ASSIGNMENT}
 """Messages that consumers put into the bytes of their members, by field."""
-_VERSION_BYTES = 2
 _KEPT = 4096
 """Texts of bytes that are kept: the keys of a log come again, and so does what consumers say of themselves."""
 LONGEST_KEPT = 512
@@ -98,18 +97,13 @@ class Contents:
         return self._text.of(message), message.VERSION
 
     def _embedded(self, name: str, data: bytes) -> str:
-        """Decode a message that consumers put into bytes, whose first two are the version.
+        """Decode a message that consumers put into bytes.
 
         Show the bytes if that fails.
         """
-        known = registry_of(KAFKA_PACKAGE)
-        version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
-        if version < 0 or not data:
-            return bytes_text(data)
-        cls = known.message(name, min(version, known.versions(name)[-1]))  # later versions only add to the end
         try:
-            return self._text.of(cls.read(data, _VERSION_BYTES)[0])
-        except (KipwireError, ValueError):
+            return self._text.of(read_enveloped(name, data))
+        except KipwireError:
             return bytes_text(data)
 
 

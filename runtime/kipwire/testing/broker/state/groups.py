@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from kafka_messages import REGISTRY
 from kafka_messages.enums import ErrorCode
 from kipwire import build
+from kipwire.logs.enveloped import ASSIGNMENT, SUBSCRIPTION, consumer_version, read_enveloped, write_enveloped
 from kipwire.model.errors import DecodeError
 from kipwire.testing.broker.state import Refused, TopicPartition, indexes_by_topic
 
@@ -135,8 +136,6 @@ class GroupOf(Generic[M]):
 
 # The bytes that consumers of the classic protocol exchange.
 
-_SUBSCRIPTION, _ASSIGNMENT = "ConsumerProtocolSubscription", "ConsumerProtocolAssignment"
-
 
 class Subscription(NamedTuple):
     """The subscription with which a consumer joins."""
@@ -149,7 +148,7 @@ class Subscription(NamedTuple):
 
 def subscription_of(data: bytes) -> Subscription:
     """Decode the subscription in the metadata of a member; refuse other bytes."""
-    found = _decoded(_SUBSCRIPTION, data)
+    found = _decoded(SUBSCRIPTION, data)
     owned = ((one.topic, index) for one in getattr(found, "owned_partitions", ()) for index in one.partitions)
     return Subscription(frozenset(found.topics), frozenset(owned), getattr(found, "rack_id", None))
 
@@ -158,7 +157,7 @@ def assigned_in(data: bytes) -> frozenset[TopicPartition]:
     """Decode the partitions of an assignment; refuse other bytes, and data that an assignor has added."""
     if not data:
         return frozenset()
-    found = _decoded(_ASSIGNMENT, data)
+    found = _decoded(ASSIGNMENT, data)
     if found.user_data:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return frozenset((one.topic, index) for one in found.assigned_partitions for index in one.partitions)
@@ -166,19 +165,13 @@ def assigned_in(data: bytes) -> frozenset[TopicPartition]:
 
 def assignment_of(places: Iterable[TopicPartition], like: bytes) -> bytes:
     """Encode an assignment, in the version of some other bytes of the protocol."""
-    version = _version(_ASSIGNMENT, like)
     rows = [{"topic": topic, "partitions": indexes} for topic, indexes in indexes_by_topic(places).items()]
-    message = build(REGISTRY.message(_ASSIGNMENT, version), {"assigned_partitions": rows})
-    return version.to_bytes(2, "big") + message.encode()
+    cls = REGISTRY.message(ASSIGNMENT, consumer_version(ASSIGNMENT, like))
+    return write_enveloped(build(cls, {"assigned_partitions": rows}))
 
 
 def _decoded(name: str, data: bytes) -> Any:
     try:
-        return REGISTRY.message(name, _version(name, data)).decode(data[2:])
+        return read_enveloped(name, data)
     except DecodeError:
         raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL) from None
-
-
-def _version(name: str, data: bytes) -> int:
-    """Decode the version of some bytes; for an unknown one return the newest known, since newer ones begin like it."""
-    return min(int.from_bytes(data[:2], "big"), REGISTRY.versions(name)[-1])
