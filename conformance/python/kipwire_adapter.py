@@ -32,10 +32,11 @@ def hello() -> dict[str, Any]:
         sys.exit(f"the kernel is not in use: {kipwire.native.reason}")
     messages = {name: REGISTRY.versions(name) for name in REGISTRY.names()}
     claims = {"message": {name: [some[0], some[-1]] for name, some in messages.items() if some}}
-    if "decode" in OPS and IS_KAFKA:
-        claims["encoding"] = {name: [0, 0] for name in ENCODINGS}
+    if "decode" in OPS:
         framed = [name for name in claims["message"] if REGISTRY.entry(name).type in ("request", "response")]
         claims["frame"] = {name: claims["message"][name] for name in framed}
+    if "decode" in OPS and IS_KAFKA:
+        claims["encoding"] = {name: [0, 0] for name in ENCODINGS}
         claims["records"] = {"records": [0, 2]}
     return {"name": f"kipwire ({WAY})", "release": kipwire.__version__, "ops": OPS, "claims": claims}
 
@@ -91,7 +92,7 @@ def frame(asked: dict[str, Any]) -> dict[str, Any]:
     name, version = asked["message"], asked["version"]
     entry = REGISTRY.entry(name)
     cls = REGISTRY.message(name, version)
-    header = REGISTRY.message(f"{entry.type.capitalize()}Header", cls.HEADER_VERSION)
+    header = REGISTRY.header_class(f"{entry.type.capitalize()}Header", cls)
     if asked["op"] == "encode":
         parts = header.from_json(asked["json"]["header"]).encode() + cls.from_json(asked["json"]["body"]).encode()
         return {"bytes": (len(parts).to_bytes(4, "big") + parts).hex()}

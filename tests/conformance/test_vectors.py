@@ -26,6 +26,7 @@ from kipwire.conformance import kafka
 from kipwire.conformance.coverage import COLUMNS, Coverage
 from kipwire.conformance.deriving import derive
 from kipwire.conformance.field_values import batch_for
+from kipwire.conformance.frames import derive_frames
 from kipwire.conformance.vectors import COVERAGE, INDEX, KINDS, Vector, VectorError, read_index, read_vectors
 from kipwire.conformance.writing import write
 from kipwire.drafts import proposals
@@ -119,6 +120,37 @@ def test_vectors_are_what_the_classes_make_of_their_bytes(name: str) -> None:
         else:
             with pytest.raises(kipwire.DecodeError):
                 cls.decode(vector.data)
+
+
+def test_frames_are_what_the_registry_makes_of_their_bytes() -> None:
+    registry = kafka_messages.REGISTRY
+    for entry in registry.entries():
+        if entry.type not in ("request", "response"):
+            continue
+        cls = registry.message(entry.name, entry.highest)
+        find = registry.request if entry.type == "request" else registry.response
+        if find(entry.api_key or 0, entry.highest) is not cls:  # of two names of one API a frame has the other's class
+            continue
+        of_type = "RequestHeader" if entry.type == "request" else "ResponseHeader"
+        valid, full, *cut = derive_frames(registry.header_class(of_type, cls), cls)
+        for vector in (valid, full, *cut):
+            frame = vector.data[4:]
+            assert len(frame) == int.from_bytes(vector.data[:4])
+
+            def read(frame: bytes = frame, cls: type[kipwire.Message] = cls) -> tuple[kipwire.Message, kipwire.Message]:
+                return (
+                    registry.decode_request(frame)
+                    if cls.TYPE == "request"
+                    else registry.decode_response(frame, cls.API_KEY, cls.VERSION)
+                )
+
+            if vector.kind == "refuse":
+                with pytest.raises(kipwire.DecodeError):
+                    read()
+                continue
+            header, body = read()
+            assert json.dumps({"header": header.to_json(), "body": body.to_json()}) == json.dumps(vector.json)
+            assert header.encode() + body.encode() == frame
 
 
 @pytest.mark.night

@@ -13,9 +13,11 @@ from kipgen.resolve.wire import WireMessage
 from kipwire.conformance.writing import write
 from kipwire.model.structs import Root, Struct
 
+_OF_KAFKA = HeaderVersions()
 
-def classes_of(spec: MessageSpec, headers: HeaderVersions) -> list[type[Root]]:
-    """Make the class of each version of a message; the headers of its package say which one is before each."""
+
+def classes_of(spec: MessageSpec, headers: HeaderVersions = _OF_KAFKA) -> list[type[Root]]:
+    """Make the class of each version of a message; the headers of its package, by default Kafka's, are before them."""
     return [_with_instances(one) for one in resolve_versions(spec, headers)]
 
 
