@@ -180,7 +180,7 @@ def test_a_program_is_asked_about_the_frames_of_a_package_and_told_what_its_byte
     assert call("vectors", DATA / "cases" / "vendor-api", "--out", tmp_path / "vectors").returncode == 0
     source = ADAPTER.read_text("utf-8")
     wrong = tmp_path / "wrong.py"
-    wrong.write_text(source.replace("data[:4] + head", "data[:3] + bytes(1) + head"), "utf-8")
+    wrong.write_text(source.replace("len(parts).to_bytes", "(len(parts) + 1).to_bytes"), "utf-8")
     for vectors in ((), ("--vectors", tmp_path / "vectors")):
         options = (*vectors, "--package", lanes.name, "--only", "frames:*")
         right = call("conform", *options, "--json", "--", sys.executable, ADAPTER, "plain", lanes.name)
