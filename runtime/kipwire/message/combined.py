@@ -94,8 +94,9 @@ class CombinedRegistry(Registry):
 
     def _read_response(self, frame: bytes, api_key: Any, version: Any, lost: Any) -> tuple[Any, Message, bytes]:
         owner = self._owners.get(getattr(api_key, "API_KEY", api_key))
-        part = super() if owner is None else owner
-        return part._read_response(frame, api_key, version, lost)
+        if owner is None:
+            return super()._read_response(frame, api_key, version, lost)
+        return owner._read_response(frame, api_key, version, lost)
 
     def _has(self, cls: type[Message]) -> bool:
         return any(part._has(cls) for part in self._parts)
@@ -105,4 +106,4 @@ class CombinedRegistry(Registry):
 
     def _owner(self, body: type[Message] | Message) -> Registry:
         """Find the package of a message by its API key; the first one for any other object."""
-        return self._owners.get(getattr(body, "API_KEY", None), self._parts[0])
+        return self._owners.get(getattr(body, "API_KEY", -1), self._parts[0])
