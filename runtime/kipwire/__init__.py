@@ -1,5 +1,7 @@
 """The runtime that generated classes and their users share. Needs only the standard library."""
 
+from importlib import import_module
+
 from kipwire import message
 from kipwire.message import native
 from kipwire.message.messages import FlexibleMessage, Message
@@ -72,7 +74,7 @@ else:  # type checkers take a module with `__getattr__` to have every name
         if name in ("Loss", "asdict", "build", "convert"):  # few programs convert, and all of them import kipwire
             return globals().setdefault(name, getattr(message.conversion, name))
         if name == "combine":
-            return message.combined.combine
+            return import_module("kipwire.message.combined").combine
         if name == "AnsweredBy":
             return message.frames.AnsweredBy
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,9 +4,8 @@ from kipwire.model.lazy import submodules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.message import combined as combined
     from kipwire.message import conversion as conversion
     from kipwire.message import frame_errors as frame_errors
     from kipwire.message import frames as frames
 else:
-    __getattr__ = submodules(__name__, "combined", "conversion", "frame_errors", "frames")  # few programs need any
+    __getattr__ = submodules(__name__, "conversion", "frame_errors", "frames")  # most programs need none of them
