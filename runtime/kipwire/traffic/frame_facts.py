@@ -17,7 +17,6 @@ from kipwire.connection.events import HEAD
 from kipwire.message.frames import class_of_answer, may_answer_in_version_0
 from kipwire.message.registry import Registry
 from kipwire.model.api_keys import API_VERSIONS_KEY, PRODUCE_KEY
-from kipwire.model.enums import NamedNumber
 from kipwire.model.structs import Field, Struct
 from kipwire.projection import Projection
 from kipwire.traffic.requests import kafka
@@ -154,10 +153,10 @@ def look_at(
     chosen, values = read
     found = iter(values)
     codes = []
-    for path, enum in chosen.codes.items():
+    for path, field in chosen.codes.items():
         value = next(found)
         if value:
-            codes += [(path, code, count, _name(enum, code)) for code, count in _counts(value).items()]
+            codes += [(path, code, count, _name(registry, field, code)) for code, count in _counts(value).items()]
     software = (next(found), next(found)) if chosen.has_software else None
     if not with_topics:
         return Look(tuple(codes), software) if codes or software else NOTHING
@@ -189,7 +188,7 @@ def _read(
         _, at = header.read(frame)
         if may_differ:
             cls = class_of_answer(cls, frame, at)
-        chosen = _choose(registry, cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
+        chosen = _choose(cls, with_topics)  # type: ignore[arg-type]  # the class is hashable
         values, end = chosen.projection.read(frame, at)
     except KipwireError:
         return None
@@ -212,8 +211,8 @@ class _Chosen(NamedTuple):
     """The fields of a class that `look_at` reads."""
 
     projection: Projection
-    codes: dict[str, type[NamedNumber] | None]
-    """The paths of error codes, which come first, with the enums that name them."""
+    codes: dict[str, Field]
+    """The fields of error codes, which come first, by path."""
     has_software: bool
     """True if the name and the version of the client's library are next."""
     names: tuple[str, ...]
@@ -223,9 +222,9 @@ class _Chosen(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _choose(registry: Registry, cls: type[Message], with_topics: bool) -> _Chosen:
+def _choose(cls: type[Message], with_topics: bool) -> _Chosen:
     fields = dict(_fields(cls, ""))
-    codes = {path: _enum_of(registry, field) for path, field in fields.items() if _is_error_code(field)}
+    codes = {path: field for path, field in fields.items() if _is_error_code(field)}
     software = [path for path in _SOFTWARE if path in fields]
     names = {path for path, field in fields.items() if field.entity_type == "topicName"} if with_topics else set()
     ids = {}
@@ -278,13 +277,13 @@ def _look(registry: Registry, item: Struct, path: str, facts: Facts) -> None:
     if item.FLEXIBLE and item._unknown_tagged_fields:
         tags = item._unknown_tagged_fields.items()
         facts.unknown_tags.extend(UnknownTag(path, tag, len(data)) for tag, data in tags)
-    for name, is_struct, is_array, enum in _inspected_fields(registry, type(item)):  # type: ignore[arg-type]  # the class is hashable
+    for name, is_struct, is_array, field in _inspected_fields(type(item)):  # type: ignore[arg-type]  # the class is hashable
         value = getattr(item, name)
         if not value:  # nearly always: no error, no element, no struct
             continue
         where = f"{path}.{name}" if path else name
         if not is_struct:
-            key = where, value, _name(enum, value)
+            key = where, value, _name(registry, field, value)
             facts.error_codes[key] = facts.error_codes.get(key, 0) + 1
         else:
             for inner in value if is_array else (value,):
@@ -292,28 +291,19 @@ def _look(registry: Registry, item: Struct, path: str, facts: Facts) -> None:
 
 
 @cache
-def _inspected_fields(
-    registry: Registry, cls: type[Struct]
-) -> tuple[tuple[str, bool, bool, type[NamedNumber] | None], ...]:
-    """Find the fields that are error codes, or structs that may have some.
-
-    Of each the name, is it a struct, is it an array, and the enum that names its codes.
-    """
+def _inspected_fields(cls: type[Struct]) -> tuple[tuple[str, bool, bool, Field], ...]:
+    """Find the fields that are error codes, or structs that may have some: name, is it a struct, is it an array."""
     return tuple(
-        (field.name, field.struct is not None, field.array, _enum_of(registry, field))
+        (field.name, field.struct is not None, field.array, field)
         for field in cls.ATTRIBUTES
         if field.struct is not None or _is_error_code(field)
     )
 
 
-def _enum_of(registry: Registry, field: Field) -> type[NamedNumber] | None:
-    """Return the enum that names the codes of a field: its own, or Kafka's in packages that extend Kafka."""
-    if field.struct is not None:
-        return None
-    return field.enum or (ErrorCode if registry.request_name(PRODUCE_KEY) == _OF_PRODUCE else None)
-
-
-def _name(enum: type[NamedNumber] | None, code: int) -> str | None:
+@lru_cache(maxsize=4096)
+def _name(registry: Registry, field: Field, code: int) -> str | None:
+    """Name a code by the enum of its field, or by Kafka's in packages that extend Kafka."""
+    enum = field.enum or (ErrorCode if registry.request_name(PRODUCE_KEY) == _OF_PRODUCE else None)
     error = None if enum is None else enum.find(code)
     return None if error is None else error.name
 
