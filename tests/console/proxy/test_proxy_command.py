@@ -18,6 +18,7 @@ import pytest
 from kafka_messages.delete_topics_request.v6 import DeleteTopicsRequest, DeleteTopicState
 from kafka_messages.metadata_request.v13 import MetadataRequest
 from kipwire.aio import connect
+from kipwire.console.brokers.filters import filters_of
 from kipwire.console.proxy import running as running_proxy
 from kipwire.proxy import Proxy
 from kipwire.testing import FakeBroker
@@ -223,7 +224,7 @@ def test_a_changed_file_that_cannot_be_used_is_one_line_and_the_filters_stay(
         files = [file, other]
         used = running_proxy.marks_of(files)
         with FakeBroker(topics={"orders": 1}) as broker:
-            async with Proxy(broker.bootstrap_servers, running_proxy.filters_of(files)) as proxy:
+            async with Proxy(broker.bootstrap_servers, filters_of(files)) as proxy:
                 watching = asyncio.create_task(running_proxy.use_changes(proxy, files, used))
                 assert await denied(proxy.address[1]) == 29
                 for text, said in (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kipwire.console.proxy.running import filters_of
+from kipwire.console.brokers.filters import filters_of
 from kipwire.proxy import Filter, Proxy
 from tests.support.places import ROOT
 
