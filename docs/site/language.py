@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -63,14 +64,16 @@ def sections(schema: dict[str, Any]) -> tuple[Section, ...]:
 
 def _section(name: str, schema: dict[str, Any], whole: dict[str, Any]) -> Section:
     needed = set(schema.get("required", ()))
-    properties = tuple(_property(key, key in needed, one, whole["$defs"]) for key, one in schema["properties"].items())
+    properties = tuple(_property(key, key in needed, one, whole) for key, one in schema["properties"].items())
     return Section(f"The {name}", schema.get("description", ""), properties)
 
 
-def _property(name: str, is_needed: bool, schema: dict[str, Any], definitions: dict[str, Any]) -> Property:
+def _property(name: str, is_needed: bool, schema: dict[str, Any], whole: dict[str, Any]) -> Property:
+    while "$ref" in schema:  # its own words count more than those of what it refers to
+        schema = reduce(lambda part, step: part[step], schema["$ref"].split("/")[1:], whole) | {
+            key: value for key, value in schema.items() if key != "$ref"
+        }
     about = schema.get("description", "")
-    if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
     given = schema.get("type", [])
     types = " or ".join([given] if isinstance(given, str) else given)
     values = tuple(dict.fromkeys(json.dumps(one) for one in schema.get("enum", ())))

@@ -34,7 +34,13 @@ _KINDS = {
     "object": "an object",
     "string": "a string",
 }
+_FOR_EDITORS = (
+    *("allOf", "defaultSnippets", "doNotSuggest", "enumDescriptions", "errorMessage", "patternErrorMessage"),
+)
+"""Keywords that editors alone need; the first is for conditions between properties."""
 _RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range", "value": "header-key-range"}
+_BOOLEAN = ["boolean", "string"]
+"""The JSON types of a property that is true or false, which Kafka's reader takes as texts, too."""
 
 _ENCODINGS = "encoding-coverage", "an encoding for each version of the field"
 _COVERAGE = {
@@ -95,7 +101,10 @@ def _schema(file: Path) -> dict[str, Any]:
 def without_conditions(schema: Any) -> Any:
     """Copy a JSON Schema, or a part of one, without what is for editors alone."""
     if isinstance(schema, dict):
-        return {name: without_conditions(value) for name, value in schema.items() if name != "allOf"}
+        kept = {name: value for name, value in schema.items() if name not in _FOR_EDITORS}
+        return {name: without_conditions(value) for name, value in kept.items()}
+    if isinstance(schema, list):
+        return [without_conditions(one) for one in schema]
     return schema
 
 
@@ -126,6 +135,9 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
                 location = document.key_location((*path, unknown))
                 text = f"unknown property {unknown!r}{_guess(unknown, known)}"
                 yield Problem(location, about, "unknown-property", text), (*path, unknown)
+    elif error.schema.get("type") == _BOOLEAN and error.validator in ("type", "pattern"):
+        text = f"{_label(path)} is {abbreviate(value)}; write true or false"
+        yield Problem(document.location(path), about, "unknown-word", text), path
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         # The intended kind comes first; the others are only tolerated, for Kafka's reader takes them.
@@ -173,8 +185,9 @@ def properties_of(part: Literal["message", "field"]) -> frozenset[str]:
 
 def _property_schema(name: str) -> Any:
     """Return the JSON Schema of a property of messages or fields."""
-    schema: Any = _schema(schema_path())
-    return (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
+    schema = _schema(schema_path())
+    found: Any = (schema["$defs"]["field"]["properties"] | schema["properties"])[name]
+    return _dereference(found["$ref"], schema) if "$ref" in found else found
 
 
 def _label(path: JsonPath) -> str:
@@ -208,8 +221,6 @@ def _hint(schema: dict[str, Any], name: str) -> str:
 
 def _guess(word: object, known: Iterable[object]) -> str:
     texts = [choice for choice in known if isinstance(choice, str)]
-    if any(isinstance(choice, bool) for choice in known):
-        return "; write true or false"
     choice = "one of " if len(texts) > 1 else ""
     return did_you_mean(str(word), texts) or f"; write {choice}{one_of(sorted(texts))}"
 
@@ -323,7 +334,7 @@ def _is_same(value: object, one: object) -> bool:
 
 
 def _dereference(reference: str, root: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not reference.startswith("#/$defs/"):
+    start, *steps = reference.split("/")
+    if start != "#":
         raise _NotKnown
-    found: Mapping[str, Any] = root["$defs"][reference.removeprefix("#/$defs/")]
-    return found
+    return functools.reduce(lambda part, step: part[step], steps, root)

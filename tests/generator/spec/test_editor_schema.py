@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from kipgen.language.layout_properties import PROPERTIES
 from kipgen.reading.rules.examples import LEAF, field_of, layout, spec, struct_named
 from kipgen.reading.source import load
-from kipgen.resources import schema_path
+from kipgen.resources import enum_schema_path, schema_path
+from kipwire.model import types
 from tests.support.places import DATA, ROOT
 from tests.support.subjects.rule_checks import check_text
 
@@ -117,6 +120,69 @@ def test_headers_are_refused_where_no_header_is(type_: str, tmp_path: Path) -> N
     broken = {problem.rule for problem in check_text(tmp_path, text).problems}
     assert broken == ({"header-versions-on-requests"} if refused(text) else set())
     assert not refused(text.replace('"0"', '"none"', 1)), "a retired message only keeps its number"
+
+
+SCHEMA: Any = VALIDATOR.schema
+ENUM_SCHEMA = json.loads(enum_schema_path().read_text("utf-8"))
+PLACEHOLDER = re.compile(r"\$\{\d+(?::([^}]*)|\|([^,|]*)[^|]*\|)?\}")
+
+
+def typed(body: Any) -> Any:
+    """Return the JSON that a snippet leaves where nothing is typed over it."""
+    if isinstance(body, dict):
+        return {name: typed(value) for name, value in body.items()}
+    if isinstance(body, list):
+        return [typed(value) for value in body]
+    text = PLACEHOLDER.sub(lambda found: found[1] or found[2] or "", body) if isinstance(body, str) else body
+    return json.loads(text[1:]) if isinstance(text, str) and text.startswith("^") else text
+
+
+def snippets(part: dict[str, Any]) -> dict[str, Any]:
+    return {one["label"]: typed(one["body"]) for one in part["defaultSnippets"]}
+
+
+MESSAGES = snippets(SCHEMA)
+FIELDS = snippets(SCHEMA["$defs"]["field"])
+OF_MESSAGES = snippets(SCHEMA["$defs"]["ofMessages"])
+IN_LAYOUTS = snippets(SCHEMA["$defs"]["ofLayouts"])
+WHOLE = {
+    **{name: json.dumps(body) for name, body in MESSAGES.items()},
+    **{f"{name} of a message": spec(json.dumps(body), flexible="0+") for name, body in (FIELDS | OF_MESSAGES).items()},
+    **{f"{name} of a layout": layout(json.dumps(body)) for name, body in (FIELDS | IN_LAYOUTS).items()},
+}
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
+def test_a_snippet_is_right_as_it_comes(text: str, tmp_path: Path) -> None:
+    assert check_text(tmp_path, text).problems == ()
+    assert not refused(text)
+
+
+def test_each_type_of_fields_is_proposed_with_its_meaning() -> None:
+    proposed = SCHEMA["$defs"]["field"]["properties"]["type"]["defaultSnippets"]
+    assert [one["body"] for one in proposed][: len(types.TYPES)] == [*types.TYPES]
+    assert all(one["description"].endswith(".") for one in proposed)
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield each part of a schema that can refuse a value, which conditions alone do not."""
+    if isinstance(schema, dict):
+        yield schema
+        for name, value in schema.items():
+            yield from () if name in ("if", "not") else parts(value)
+    for one in schema if isinstance(schema, list) else ():
+        yield from parts(one)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, ENUM_SCHEMA], ids=["message", "enum"])
+def test_a_refusal_that_an_editor_would_explain_by_a_pattern_has_words(schema: Any) -> None:
+    wordless = [one for one in parts(schema) if isinstance(one.get("pattern"), str) and "patternErrorMessage" not in one]
+    assert wordless == []
+    forbidding = [one for one in parts(schema) if False in one.get("properties", {}).values()]
+    assert [one for one in forbidding if "errorMessage" not in one] == []
+    texts = [one[name] for one in parts(schema) for name in ("patternErrorMessage", "errorMessage") if name in one]
+    assert len(texts) > (30 if schema is SCHEMA else 3)
+    assert [text for text in texts if not text.endswith(".") or "^" in text] == []
 
 
 SPECS = [
