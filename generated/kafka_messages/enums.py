@@ -53,918 +53,1217 @@ __all__ = [
 class AcknowledgeType(enums.NamedNumber):
     """What a member of a share group says of records (KIP-932)."""
 
-    GAP = 0, "There is no record at the offset, for instance since the topic is compacted."
-    ACCEPT = 1, "Processed; never to be delivered again."
-    RELEASE = 2, "Not processed; to be delivered again."
-    REJECT = 3, "Not fit to be processed; not to be delivered again."
-    RENEW = 4, "Still being processed; the lock is to last longer.", 1222
+    GAP = enums.number(0, "There is no record at the offset, for instance since the topic is compacted.")
+    """There is no record at the offset, for instance since the topic is compacted."""
+    ACCEPT = enums.number(1, "Processed; never to be delivered again.")
+    """Processed; never to be delivered again."""
+    RELEASE = enums.number(2, "Not processed; to be delivered again.")
+    """Not processed; to be delivered again."""
+    REJECT = enums.number(3, "Not fit to be processed; not to be delivered again.")
+    """Not fit to be processed; not to be delivered again."""
+    RENEW = enums.number(4, "Still being processed; the lock is to last longer.", 1222)
+    """Still being processed; the lock is to last longer."""
 
 
 class AclOperation(enums.NamedNumber):
     """Which operation an access control entry is about."""
 
-    UNKNOWN = 0, "An operation that the receiver does not know. Not to be sent."
-    ANY = 1, "In filters: every operation."
-    ALL = 2, "In entries: every operation is meant."
-    READ = 3, "Read records, or commit and read offsets as a group."
-    WRITE = 4, "Write records, or use a transactional id."
-    CREATE = 5, "Create topics."
-    DELETE = 6, "Delete topics, records or groups."
-    ALTER = 7, "Change topics, ACLs or credentials."
-    DESCRIBE = 8, "See that it is there, and what it is like."
-    CLUSTER_ACTION = 9, "What brokers and controllers do among each other."
-    DESCRIBE_CONFIGS = 10, "Read configuration."
-    ALTER_CONFIGS = 11, "Change configuration."
-    IDEMPOTENT_WRITE = 12, "Write as an idempotent producer.", 98
-    CREATE_TOKENS = 13, "Create delegation tokens for another user.", 373
-    DESCRIBE_TOKENS = 14, "See another user's delegation tokens.", 373
-    TWO_PHASE_COMMIT = 15, "Take part in two-phase commits with a transactional id.", 939
+    UNKNOWN = enums.number(0, "An operation that the receiver does not know. Not to be sent.")
+    """An operation that the receiver does not know. Not to be sent."""
+    ANY = enums.number(1, "In filters: every operation.")
+    """In filters: every operation."""
+    ALL = enums.number(2, "In entries: every operation is meant.")
+    """In entries: every operation is meant."""
+    READ = enums.number(3, "Read records, or commit and read offsets as a group.")
+    """Read records, or commit and read offsets as a group."""
+    WRITE = enums.number(4, "Write records, or use a transactional id.")
+    """Write records, or use a transactional id."""
+    CREATE = enums.number(5, "Create topics.")
+    """Create topics."""
+    DELETE = enums.number(6, "Delete topics, records or groups.")
+    """Delete topics, records or groups."""
+    ALTER = enums.number(7, "Change topics, ACLs or credentials.")
+    """Change topics, ACLs or credentials."""
+    DESCRIBE = enums.number(8, "See that it is there, and what it is like.")
+    """See that it is there, and what it is like."""
+    CLUSTER_ACTION = enums.number(9, "What brokers and controllers do among each other.")
+    """What brokers and controllers do among each other."""
+    DESCRIBE_CONFIGS = enums.number(10, "Read configuration.")
+    """Read configuration."""
+    ALTER_CONFIGS = enums.number(11, "Change configuration.")
+    """Change configuration."""
+    IDEMPOTENT_WRITE = enums.number(12, "Write as an idempotent producer.", 98)
+    """Write as an idempotent producer."""
+    CREATE_TOKENS = enums.number(13, "Create delegation tokens for another user.", 373)
+    """Create delegation tokens for another user."""
+    DESCRIBE_TOKENS = enums.number(14, "See another user's delegation tokens.", 373)
+    """See another user's delegation tokens."""
+    TWO_PHASE_COMMIT = enums.number(15, "Take part in two-phase commits with a transactional id.", 939)
+    """Take part in two-phase commits with a transactional id."""
 
 
 class AclPatternType(enums.NamedNumber):
     """How the name of a resource in an access control entry is compared (KIP-290)."""
 
-    UNKNOWN = 0, "A pattern type that the receiver does not know. Not to be sent."
-    ANY = 1, "In filters: every pattern type, where the names are equal."
-    MATCH = (
-        2,
-        "In filters: every entry that covers the resource of this name, be it literal, by prefix or by the wildcard.",
+    UNKNOWN = enums.number(0, "A pattern type that the receiver does not know. Not to be sent.")
+    """A pattern type that the receiver does not know. Not to be sent."""
+    ANY = enums.number(1, "In filters: every pattern type, where the names are equal.")
+    """In filters: every pattern type, where the names are equal."""
+    MATCH = enums.number(
+        2, "In filters: every entry that covers the resource of this name, be it literal, by prefix or by the wildcard."
     )
-    LITERAL = 3, "The name itself; * is every name."
-    PREFIXED = 4, "Every name that begins so."
+    """In filters: every entry that covers the resource of this name, be it literal, by prefix or by the wildcard."""
+    LITERAL = enums.number(3, "The name itself; * is every name.")
+    """The name itself; * is every name."""
+    PREFIXED = enums.number(4, "Every name that begins so.")
+    """Every name that begins so."""
 
 
 class AclPermissionType(enums.NamedNumber):
     """Whether an access control entry allows or denies."""
 
-    UNKNOWN = 0, "A permission that the receiver does not know. Not to be sent."
-    ANY = 1, "In filters: allowing and denying entries."
-    DENY = 2, "The operation is forbidden, whatever else allows it."
-    ALLOW = 3, "The operation is allowed."
+    UNKNOWN = enums.number(0, "A permission that the receiver does not know. Not to be sent.")
+    """A permission that the receiver does not know. Not to be sent."""
+    ANY = enums.number(1, "In filters: allowing and denying entries.")
+    """In filters: allowing and denying entries."""
+    DENY = enums.number(2, "The operation is forbidden, whatever else allows it.")
+    """The operation is forbidden, whatever else allows it."""
+    ALLOW = enums.number(3, "The operation is allowed.")
+    """The operation is allowed."""
 
 
 class AclResourceType(enums.NamedNumber):
     """What kind of resource an access control entry protects."""
 
-    UNKNOWN = 0, "A kind that the receiver does not know. Not to be sent."
-    ANY = 1, "In filters: every kind."
-    TOPIC = 2, "A topic."
-    GROUP = 3, "A group, of consumers or of another type."
-    CLUSTER = 4, "The cluster as a whole; its name is kafka-cluster."
-    TRANSACTIONAL_ID = 5, "A transactional id.", 98
-    DELEGATION_TOKEN = 6, "A delegation token, by its id.", 48
-    USER = 7, "A user, for operations on delegation tokens.", 373
+    UNKNOWN = enums.number(0, "A kind that the receiver does not know. Not to be sent.")
+    """A kind that the receiver does not know. Not to be sent."""
+    ANY = enums.number(1, "In filters: every kind.")
+    """In filters: every kind."""
+    TOPIC = enums.number(2, "A topic.")
+    """A topic."""
+    GROUP = enums.number(3, "A group, of consumers or of another type.")
+    """A group, of consumers or of another type."""
+    CLUSTER = enums.number(4, "The cluster as a whole; its name is kafka-cluster.")
+    """The cluster as a whole; its name is kafka-cluster."""
+    TRANSACTIONAL_ID = enums.number(5, "A transactional id.", 98)
+    """A transactional id."""
+    DELEGATION_TOKEN = enums.number(6, "A delegation token, by its id.", 48)
+    """A delegation token, by its id."""
+    USER = enums.number(7, "A user, for operations on delegation tokens.", 373)
+    """A user, for operations on delegation tokens."""
 
 
 class ApiKey(enums.MessageNumber):
     """The APIs: the number that a request is sent with."""
 
-    PRODUCE = 0, "ProduceRequest", 0, 13
-    FETCH = 1, "FetchRequest", 0, 18
-    LIST_OFFSETS = 2, "ListOffsetsRequest", 0, 11
-    METADATA = 3, "MetadataRequest", 0, 13
-    LEADER_AND_ISR = 4, "LeaderAndIsrRequest", 0, 7
-    STOP_REPLICA = 5, "StopReplicaRequest", 0, 4
-    UPDATE_METADATA = 6, "UpdateMetadataRequest", 0, 8
-    CONTROLLED_SHUTDOWN = 7, "ControlledShutdownRequest", 0, 3
-    OFFSET_COMMIT = 8, "OffsetCommitRequest", 0, 10
-    OFFSET_FETCH = 9, "OffsetFetchRequest", 0, 10
-    FIND_COORDINATOR = 10, "FindCoordinatorRequest", 0, 6
-    JOIN_GROUP = 11, "JoinGroupRequest", 0, 9
-    HEARTBEAT = 12, "HeartbeatRequest", 0, 4
-    LEAVE_GROUP = 13, "LeaveGroupRequest", 0, 5
-    SYNC_GROUP = 14, "SyncGroupRequest", 0, 5
-    DESCRIBE_GROUPS = 15, "DescribeGroupsRequest", 0, 6
-    LIST_GROUPS = 16, "ListGroupsRequest", 0, 5
-    SASL_HANDSHAKE = 17, "SaslHandshakeRequest", 0, 1
-    API_VERSIONS = 18, "ApiVersionsRequest", 0, 5
-    CREATE_TOPICS = 19, "CreateTopicsRequest", 0, 7
-    DELETE_TOPICS = 20, "DeleteTopicsRequest", 0, 6
-    DELETE_RECORDS = 21, "DeleteRecordsRequest", 0, 2
-    INIT_PRODUCER_ID = 22, "InitProducerIdRequest", 0, 6
-    OFFSET_FOR_LEADER_EPOCH = 23, "OffsetForLeaderEpochRequest", 0, 4
-    ADD_PARTITIONS_TO_TXN = 24, "AddPartitionsToTxnRequest", 0, 5
-    ADD_OFFSETS_TO_TXN = 25, "AddOffsetsToTxnRequest", 0, 4
-    END_TXN = 26, "EndTxnRequest", 0, 5
-    WRITE_TXN_MARKERS = 27, "WriteTxnMarkersRequest", 0, 2
-    TXN_OFFSET_COMMIT = 28, "TxnOffsetCommitRequest", 0, 6
-    DESCRIBE_ACLS = 29, "DescribeAclsRequest", 0, 3
-    CREATE_ACLS = 30, "CreateAclsRequest", 0, 3
-    DELETE_ACLS = 31, "DeleteAclsRequest", 0, 3
-    DESCRIBE_CONFIGS = 32, "DescribeConfigsRequest", 0, 4
-    ALTER_CONFIGS = 33, "AlterConfigsRequest", 0, 2
-    ALTER_REPLICA_LOG_DIRS = 34, "AlterReplicaLogDirsRequest", 0, 2
-    DESCRIBE_LOG_DIRS = 35, "DescribeLogDirsRequest", 0, 5
-    SASL_AUTHENTICATE = 36, "SaslAuthenticateRequest", 0, 2
-    CREATE_PARTITIONS = 37, "CreatePartitionsRequest", 0, 3
-    CREATE_DELEGATION_TOKEN = 38, "CreateDelegationTokenRequest", 0, 3
-    RENEW_DELEGATION_TOKEN = 39, "RenewDelegationTokenRequest", 0, 2
-    EXPIRE_DELEGATION_TOKEN = 40, "ExpireDelegationTokenRequest", 0, 2
-    DESCRIBE_DELEGATION_TOKEN = 41, "DescribeDelegationTokenRequest", 0, 3
-    DELETE_GROUPS = 42, "DeleteGroupsRequest", 0, 3
-    ELECT_LEADERS = 43, "ElectLeadersRequest", 0, 2
-    INCREMENTAL_ALTER_CONFIGS = 44, "IncrementalAlterConfigsRequest", 0, 1
-    ALTER_PARTITION_REASSIGNMENTS = 45, "AlterPartitionReassignmentsRequest", 0, 1
-    LIST_PARTITION_REASSIGNMENTS = 46, "ListPartitionReassignmentsRequest", 0, 0
-    OFFSET_DELETE = 47, "OffsetDeleteRequest", 0, 0
-    DESCRIBE_CLIENT_QUOTAS = 48, "DescribeClientQuotasRequest", 0, 1
-    ALTER_CLIENT_QUOTAS = 49, "AlterClientQuotasRequest", 0, 1
-    DESCRIBE_USER_SCRAM_CREDENTIALS = 50, "DescribeUserScramCredentialsRequest", 0, 0
-    ALTER_USER_SCRAM_CREDENTIALS = 51, "AlterUserScramCredentialsRequest", 0, 0
-    VOTE = 52, "VoteRequest", 0, 2
-    BEGIN_QUORUM_EPOCH = 53, "BeginQuorumEpochRequest", 0, 1
-    END_QUORUM_EPOCH = 54, "EndQuorumEpochRequest", 0, 1
-    DESCRIBE_QUORUM = 55, "DescribeQuorumRequest", 0, 2
-    ALTER_PARTITION = 56, "AlterPartitionRequest", 0, 3
-    UPDATE_FEATURES = 57, "UpdateFeaturesRequest", 0, 2
-    ENVELOPE = 58, "EnvelopeRequest", 0, 0
-    FETCH_SNAPSHOT = 59, "FetchSnapshotRequest", 0, 1
-    DESCRIBE_CLUSTER = 60, "DescribeClusterRequest", 0, 2
-    DESCRIBE_PRODUCERS = 61, "DescribeProducersRequest", 0, 0
-    BROKER_REGISTRATION = 62, "BrokerRegistrationRequest", 0, 4
-    BROKER_HEARTBEAT = 63, "BrokerHeartbeatRequest", 0, 2
-    UNREGISTER_BROKER = 64, "UnregisterBrokerRequest", 0, 0
-    DESCRIBE_TRANSACTIONS = 65, "DescribeTransactionsRequest", 0, 0
-    LIST_TRANSACTIONS = 66, "ListTransactionsRequest", 0, 2
-    ALLOCATE_PRODUCER_IDS = 67, "AllocateProducerIdsRequest", 0, 0
-    CONSUMER_GROUP_HEARTBEAT = 68, "ConsumerGroupHeartbeatRequest", 0, 1
-    CONSUMER_GROUP_DESCRIBE = 69, "ConsumerGroupDescribeRequest", 0, 1
-    CONTROLLER_REGISTRATION = 70, "ControllerRegistrationRequest", 0, 0
-    GET_TELEMETRY_SUBSCRIPTIONS = 71, "GetTelemetrySubscriptionsRequest", 0, 0
-    PUSH_TELEMETRY = 72, "PushTelemetryRequest", 0, 0
-    ASSIGN_REPLICAS_TO_DIRS = 73, "AssignReplicasToDirsRequest", 0, 0
-    LIST_CONFIG_RESOURCES = 74, "ListConfigResourcesRequest", 0, 1
-    DESCRIBE_TOPIC_PARTITIONS = 75, "DescribeTopicPartitionsRequest", 0, 0
-    SHARE_GROUP_HEARTBEAT = 76, "ShareGroupHeartbeatRequest", 1, 1
-    SHARE_GROUP_DESCRIBE = 77, "ShareGroupDescribeRequest", 1, 1
-    SHARE_FETCH = 78, "ShareFetchRequest", 1, 2
-    SHARE_ACKNOWLEDGE = 79, "ShareAcknowledgeRequest", 1, 2
-    ADD_RAFT_VOTER = 80, "AddRaftVoterRequest", 0, 1
-    REMOVE_RAFT_VOTER = 81, "RemoveRaftVoterRequest", 0, 0
-    UPDATE_RAFT_VOTER = 82, "UpdateRaftVoterRequest", 0, 0
-    INITIALIZE_SHARE_GROUP_STATE = 83, "InitializeShareGroupStateRequest", 0, 0
-    READ_SHARE_GROUP_STATE = 84, "ReadShareGroupStateRequest", 0, 0
-    WRITE_SHARE_GROUP_STATE = 85, "WriteShareGroupStateRequest", 0, 1
-    DELETE_SHARE_GROUP_STATE = 86, "DeleteShareGroupStateRequest", 0, 0
-    READ_SHARE_GROUP_STATE_SUMMARY = 87, "ReadShareGroupStateSummaryRequest", 0, 1
-    STREAMS_GROUP_HEARTBEAT = 88, "StreamsGroupHeartbeatRequest", 0, 1
-    STREAMS_GROUP_DESCRIBE = 89, "StreamsGroupDescribeRequest", 0, 1
-    DESCRIBE_SHARE_GROUP_OFFSETS = 90, "DescribeShareGroupOffsetsRequest", 0, 1
-    ALTER_SHARE_GROUP_OFFSETS = 91, "AlterShareGroupOffsetsRequest", 0, 0
-    DELETE_SHARE_GROUP_OFFSETS = 92, "DeleteShareGroupOffsetsRequest", 0, 0
-    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93, "StreamsGroupTopologyDescriptionUpdateRequest", 0, 0
-    UNREGISTER_CONTROLLER = 94, "UnregisterControllerRequest", 0, 0
+    PRODUCE = enums.number(0, "ProduceRequest", 0, 13)
+    FETCH = enums.number(1, "FetchRequest", 0, 18)
+    LIST_OFFSETS = enums.number(2, "ListOffsetsRequest", 0, 11)
+    METADATA = enums.number(3, "MetadataRequest", 0, 13)
+    LEADER_AND_ISR = enums.number(4, "LeaderAndIsrRequest", 0, 7)
+    STOP_REPLICA = enums.number(5, "StopReplicaRequest", 0, 4)
+    UPDATE_METADATA = enums.number(6, "UpdateMetadataRequest", 0, 8)
+    CONTROLLED_SHUTDOWN = enums.number(7, "ControlledShutdownRequest", 0, 3)
+    OFFSET_COMMIT = enums.number(8, "OffsetCommitRequest", 0, 10)
+    OFFSET_FETCH = enums.number(9, "OffsetFetchRequest", 0, 10)
+    FIND_COORDINATOR = enums.number(10, "FindCoordinatorRequest", 0, 6)
+    JOIN_GROUP = enums.number(11, "JoinGroupRequest", 0, 9)
+    HEARTBEAT = enums.number(12, "HeartbeatRequest", 0, 4)
+    LEAVE_GROUP = enums.number(13, "LeaveGroupRequest", 0, 5)
+    SYNC_GROUP = enums.number(14, "SyncGroupRequest", 0, 5)
+    DESCRIBE_GROUPS = enums.number(15, "DescribeGroupsRequest", 0, 6)
+    LIST_GROUPS = enums.number(16, "ListGroupsRequest", 0, 5)
+    SASL_HANDSHAKE = enums.number(17, "SaslHandshakeRequest", 0, 1)
+    API_VERSIONS = enums.number(18, "ApiVersionsRequest", 0, 5)
+    CREATE_TOPICS = enums.number(19, "CreateTopicsRequest", 0, 7)
+    DELETE_TOPICS = enums.number(20, "DeleteTopicsRequest", 0, 6)
+    DELETE_RECORDS = enums.number(21, "DeleteRecordsRequest", 0, 2)
+    INIT_PRODUCER_ID = enums.number(22, "InitProducerIdRequest", 0, 6)
+    OFFSET_FOR_LEADER_EPOCH = enums.number(23, "OffsetForLeaderEpochRequest", 0, 4)
+    ADD_PARTITIONS_TO_TXN = enums.number(24, "AddPartitionsToTxnRequest", 0, 5)
+    ADD_OFFSETS_TO_TXN = enums.number(25, "AddOffsetsToTxnRequest", 0, 4)
+    END_TXN = enums.number(26, "EndTxnRequest", 0, 5)
+    WRITE_TXN_MARKERS = enums.number(27, "WriteTxnMarkersRequest", 0, 2)
+    TXN_OFFSET_COMMIT = enums.number(28, "TxnOffsetCommitRequest", 0, 6)
+    DESCRIBE_ACLS = enums.number(29, "DescribeAclsRequest", 0, 3)
+    CREATE_ACLS = enums.number(30, "CreateAclsRequest", 0, 3)
+    DELETE_ACLS = enums.number(31, "DeleteAclsRequest", 0, 3)
+    DESCRIBE_CONFIGS = enums.number(32, "DescribeConfigsRequest", 0, 4)
+    ALTER_CONFIGS = enums.number(33, "AlterConfigsRequest", 0, 2)
+    ALTER_REPLICA_LOG_DIRS = enums.number(34, "AlterReplicaLogDirsRequest", 0, 2)
+    DESCRIBE_LOG_DIRS = enums.number(35, "DescribeLogDirsRequest", 0, 5)
+    SASL_AUTHENTICATE = enums.number(36, "SaslAuthenticateRequest", 0, 2)
+    CREATE_PARTITIONS = enums.number(37, "CreatePartitionsRequest", 0, 3)
+    CREATE_DELEGATION_TOKEN = enums.number(38, "CreateDelegationTokenRequest", 0, 3)
+    RENEW_DELEGATION_TOKEN = enums.number(39, "RenewDelegationTokenRequest", 0, 2)
+    EXPIRE_DELEGATION_TOKEN = enums.number(40, "ExpireDelegationTokenRequest", 0, 2)
+    DESCRIBE_DELEGATION_TOKEN = enums.number(41, "DescribeDelegationTokenRequest", 0, 3)
+    DELETE_GROUPS = enums.number(42, "DeleteGroupsRequest", 0, 3)
+    ELECT_LEADERS = enums.number(43, "ElectLeadersRequest", 0, 2)
+    INCREMENTAL_ALTER_CONFIGS = enums.number(44, "IncrementalAlterConfigsRequest", 0, 1)
+    ALTER_PARTITION_REASSIGNMENTS = enums.number(45, "AlterPartitionReassignmentsRequest", 0, 1)
+    LIST_PARTITION_REASSIGNMENTS = enums.number(46, "ListPartitionReassignmentsRequest", 0, 0)
+    OFFSET_DELETE = enums.number(47, "OffsetDeleteRequest", 0, 0)
+    DESCRIBE_CLIENT_QUOTAS = enums.number(48, "DescribeClientQuotasRequest", 0, 1)
+    ALTER_CLIENT_QUOTAS = enums.number(49, "AlterClientQuotasRequest", 0, 1)
+    DESCRIBE_USER_SCRAM_CREDENTIALS = enums.number(50, "DescribeUserScramCredentialsRequest", 0, 0)
+    ALTER_USER_SCRAM_CREDENTIALS = enums.number(51, "AlterUserScramCredentialsRequest", 0, 0)
+    VOTE = enums.number(52, "VoteRequest", 0, 2)
+    BEGIN_QUORUM_EPOCH = enums.number(53, "BeginQuorumEpochRequest", 0, 1)
+    END_QUORUM_EPOCH = enums.number(54, "EndQuorumEpochRequest", 0, 1)
+    DESCRIBE_QUORUM = enums.number(55, "DescribeQuorumRequest", 0, 2)
+    ALTER_PARTITION = enums.number(56, "AlterPartitionRequest", 0, 3)
+    UPDATE_FEATURES = enums.number(57, "UpdateFeaturesRequest", 0, 2)
+    ENVELOPE = enums.number(58, "EnvelopeRequest", 0, 0)
+    FETCH_SNAPSHOT = enums.number(59, "FetchSnapshotRequest", 0, 1)
+    DESCRIBE_CLUSTER = enums.number(60, "DescribeClusterRequest", 0, 2)
+    DESCRIBE_PRODUCERS = enums.number(61, "DescribeProducersRequest", 0, 0)
+    BROKER_REGISTRATION = enums.number(62, "BrokerRegistrationRequest", 0, 4)
+    BROKER_HEARTBEAT = enums.number(63, "BrokerHeartbeatRequest", 0, 2)
+    UNREGISTER_BROKER = enums.number(64, "UnregisterBrokerRequest", 0, 0)
+    DESCRIBE_TRANSACTIONS = enums.number(65, "DescribeTransactionsRequest", 0, 0)
+    LIST_TRANSACTIONS = enums.number(66, "ListTransactionsRequest", 0, 2)
+    ALLOCATE_PRODUCER_IDS = enums.number(67, "AllocateProducerIdsRequest", 0, 0)
+    CONSUMER_GROUP_HEARTBEAT = enums.number(68, "ConsumerGroupHeartbeatRequest", 0, 1)
+    CONSUMER_GROUP_DESCRIBE = enums.number(69, "ConsumerGroupDescribeRequest", 0, 1)
+    CONTROLLER_REGISTRATION = enums.number(70, "ControllerRegistrationRequest", 0, 0)
+    GET_TELEMETRY_SUBSCRIPTIONS = enums.number(71, "GetTelemetrySubscriptionsRequest", 0, 0)
+    PUSH_TELEMETRY = enums.number(72, "PushTelemetryRequest", 0, 0)
+    ASSIGN_REPLICAS_TO_DIRS = enums.number(73, "AssignReplicasToDirsRequest", 0, 0)
+    LIST_CONFIG_RESOURCES = enums.number(74, "ListConfigResourcesRequest", 0, 1)
+    DESCRIBE_TOPIC_PARTITIONS = enums.number(75, "DescribeTopicPartitionsRequest", 0, 0)
+    SHARE_GROUP_HEARTBEAT = enums.number(76, "ShareGroupHeartbeatRequest", 1, 1)
+    SHARE_GROUP_DESCRIBE = enums.number(77, "ShareGroupDescribeRequest", 1, 1)
+    SHARE_FETCH = enums.number(78, "ShareFetchRequest", 1, 2)
+    SHARE_ACKNOWLEDGE = enums.number(79, "ShareAcknowledgeRequest", 1, 2)
+    ADD_RAFT_VOTER = enums.number(80, "AddRaftVoterRequest", 0, 1)
+    REMOVE_RAFT_VOTER = enums.number(81, "RemoveRaftVoterRequest", 0, 0)
+    UPDATE_RAFT_VOTER = enums.number(82, "UpdateRaftVoterRequest", 0, 0)
+    INITIALIZE_SHARE_GROUP_STATE = enums.number(83, "InitializeShareGroupStateRequest", 0, 0)
+    READ_SHARE_GROUP_STATE = enums.number(84, "ReadShareGroupStateRequest", 0, 0)
+    WRITE_SHARE_GROUP_STATE = enums.number(85, "WriteShareGroupStateRequest", 0, 1)
+    DELETE_SHARE_GROUP_STATE = enums.number(86, "DeleteShareGroupStateRequest", 0, 0)
+    READ_SHARE_GROUP_STATE_SUMMARY = enums.number(87, "ReadShareGroupStateSummaryRequest", 0, 1)
+    STREAMS_GROUP_HEARTBEAT = enums.number(88, "StreamsGroupHeartbeatRequest", 0, 1)
+    STREAMS_GROUP_DESCRIBE = enums.number(89, "StreamsGroupDescribeRequest", 0, 1)
+    DESCRIBE_SHARE_GROUP_OFFSETS = enums.number(90, "DescribeShareGroupOffsetsRequest", 0, 1)
+    ALTER_SHARE_GROUP_OFFSETS = enums.number(91, "AlterShareGroupOffsetsRequest", 0, 0)
+    DELETE_SHARE_GROUP_OFFSETS = enums.number(92, "DeleteShareGroupOffsetsRequest", 0, 0)
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = enums.number(93, "StreamsGroupTopologyDescriptionUpdateRequest", 0, 0)
+    UNREGISTER_CONTROLLER = enums.number(94, "UnregisterControllerRequest", 0, 0)
 
 
 class CompressionType(enums.NamedNumber):
     """How records, or telemetry, are compressed."""
 
-    NONE = 0, "Not at all."
-    GZIP = 1, "gzip."
-    SNAPPY = 2, "Snappy."
-    LZ4 = 3, "LZ4."
-    ZSTD = 4, "Zstandard.", 110
+    NONE = enums.number(0, "Not at all.")
+    """Not at all."""
+    GZIP = enums.number(1, "gzip.")
+    """gzip."""
+    SNAPPY = enums.number(2, "Snappy.")
+    """Snappy."""
+    LZ4 = enums.number(3, "LZ4.")
+    """LZ4."""
+    ZSTD = enums.number(4, "Zstandard.", 110)
+    """Zstandard."""
 
 
 class ConfigOperation(enums.NamedNumber):
     """What is done to a configuration setting (KIP-339)."""
 
-    SET = 0, "It gets the value."
-    DELETE = 1, "It goes back to its default."
-    APPEND = 2, "The value is added to a list."
-    SUBTRACT = 3, "The value is taken out of a list."
+    SET = enums.number(0, "It gets the value.")
+    """It gets the value."""
+    DELETE = enums.number(1, "It goes back to its default.")
+    """It goes back to its default."""
+    APPEND = enums.number(2, "The value is added to a list.")
+    """The value is added to a list."""
+    SUBTRACT = enums.number(3, "The value is taken out of a list.")
+    """The value is taken out of a list."""
 
 
 class ConfigResourceType(enums.NamedNumber):
     """What kind of resource a configuration is that of."""
 
-    UNKNOWN = 0, "A kind that the receiver does not know."
-    TOPIC = 2, "A topic."
-    BROKER = 4, "A broker; with an empty name, all brokers."
-    BROKER_LOGGER = 8, "The loggers of a broker, with their levels.", 412
-    CLIENT_METRICS = 16, "A subscription to metrics of clients.", 714
-    GROUP = 32, "A group.", 848
+    UNKNOWN = enums.number(0, "A kind that the receiver does not know.")
+    """A kind that the receiver does not know."""
+    TOPIC = enums.number(2, "A topic.")
+    """A topic."""
+    BROKER = enums.number(4, "A broker; with an empty name, all brokers.")
+    """A broker; with an empty name, all brokers."""
+    BROKER_LOGGER = enums.number(8, "The loggers of a broker, with their levels.", 412)
+    """The loggers of a broker, with their levels."""
+    CLIENT_METRICS = enums.number(16, "A subscription to metrics of clients.", 714)
+    """A subscription to metrics of clients."""
+    GROUP = enums.number(32, "A group.", 848)
+    """A group."""
 
 
 class ConfigSource(enums.NamedNumber):
     """Where the value of a configuration setting comes from (KIP-226)."""
 
-    UNKNOWN = 0, "A source that the receiver does not know."
-    TOPIC_CONFIG = 1, "It is set for the topic."
-    DYNAMIC_BROKER_CONFIG = 2, "It is set for this broker while it runs."
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3, "It is set for all brokers while they run."
-    STATIC_BROKER_CONFIG = 4, "It is in the broker's properties file."
-    DEFAULT_CONFIG = 5, "It is Kafka's default."
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6, "It is a level that is set for a logger of the broker while it runs.", 412
-    CLIENT_METRICS_CONFIG = 7, "It is set for the subscription to metrics of clients.", 714
-    GROUP_CONFIG = 8, "It is set for the group."
+    UNKNOWN = enums.number(0, "A source that the receiver does not know.")
+    """A source that the receiver does not know."""
+    TOPIC_CONFIG = enums.number(1, "It is set for the topic.")
+    """It is set for the topic."""
+    DYNAMIC_BROKER_CONFIG = enums.number(2, "It is set for this broker while it runs.")
+    """It is set for this broker while it runs."""
+    DYNAMIC_DEFAULT_BROKER_CONFIG = enums.number(3, "It is set for all brokers while they run.")
+    """It is set for all brokers while they run."""
+    STATIC_BROKER_CONFIG = enums.number(4, "It is in the broker's properties file.")
+    """It is in the broker's properties file."""
+    DEFAULT_CONFIG = enums.number(5, "It is Kafka's default.")
+    """It is Kafka's default."""
+    DYNAMIC_BROKER_LOGGER_CONFIG = enums.number(
+        6, "It is a level that is set for a logger of the broker while it runs.", 412
+    )
+    """It is a level that is set for a logger of the broker while it runs."""
+    CLIENT_METRICS_CONFIG = enums.number(7, "It is set for the subscription to metrics of clients.", 714)
+    """It is set for the subscription to metrics of clients."""
+    GROUP_CONFIG = enums.number(8, "It is set for the group.")
+    """It is set for the group."""
 
 
 class ConfigType(enums.NamedNumber):
     """The data type of a configuration setting (KIP-569)."""
 
-    UNKNOWN = 0, "A type that the receiver does not know."
-    BOOLEAN = 1, "true or false."
-    STRING = 2, "A text."
-    INT = 3, "A number of 32 bits."
-    SHORT = 4, "A number of 16 bits."
-    LONG = 5, "A number of 64 bits."
-    DOUBLE = 6, "A floating-point number of 64 bits."
-    LIST = 7, "Texts with commas between them."
-    CLASS = 8, "The name of a Java class."
-    PASSWORD = 9, "A secret, which is never shown."
+    UNKNOWN = enums.number(0, "A type that the receiver does not know.")
+    """A type that the receiver does not know."""
+    BOOLEAN = enums.number(1, "true or false.")
+    """true or false."""
+    STRING = enums.number(2, "A text.")
+    """A text."""
+    INT = enums.number(3, "A number of 32 bits.")
+    """A number of 32 bits."""
+    SHORT = enums.number(4, "A number of 16 bits.")
+    """A number of 16 bits."""
+    LONG = enums.number(5, "A number of 64 bits.")
+    """A number of 64 bits."""
+    DOUBLE = enums.number(6, "A floating-point number of 64 bits.")
+    """A floating-point number of 64 bits."""
+    LIST = enums.number(7, "Texts with commas between them.")
+    """Texts with commas between them."""
+    CLASS = enums.number(8, "The name of a Java class.")
+    """The name of a Java class."""
+    PASSWORD = enums.number(9, "A secret, which is never shown.")
+    """A secret, which is never shown."""
 
 
 class ConsumerGroupMemberType(enums.NamedNumber):
     """Which protocol a member of a consumer group speaks (KIP-848, KIP-1099)."""
 
-    UNKNOWN = -1, "The coordinator does not say."
-    CLASSIC = 0, "The classic one, with JoinGroup and SyncGroup."
-    CONSUMER = 1, "The newer one, with ConsumerGroupHeartbeat."
+    UNKNOWN = enums.number(-1, "The coordinator does not say.")
+    """The coordinator does not say."""
+    CLASSIC = enums.number(0, "The classic one, with JoinGroup and SyncGroup.")
+    """The classic one, with JoinGroup and SyncGroup."""
+    CONSUMER = enums.number(1, "The newer one, with ConsumerGroupHeartbeat.")
+    """The newer one, with ConsumerGroupHeartbeat."""
 
 
 class ControlRecordType(enums.NamedNumber):
     """What a control record is: the second number in its key."""
 
-    UNKNOWN = -1, "A type that the reader does not know; it is never written."
-    ABORT = 0, "The transaction of the producer ends here and is aborted.", 98
-    COMMIT = 1, "The transaction of the producer ends here and is committed.", 98
-    LEADER_CHANGE = 2, "A metadata quorum has a new leader.", 595
-    SNAPSHOT_HEADER = 3, "A snapshot begins.", 630
-    SNAPSHOT_FOOTER = 4, "A snapshot ends.", 630
-    KRAFT_VERSION = 5, "The version of the KRaft protocol changes.", 853
-    KRAFT_VOTERS = 6, "The set of voters changes.", 853
+    UNKNOWN = enums.number(-1, "A type that the reader does not know; it is never written.")
+    """A type that the reader does not know; it is never written."""
+    ABORT = enums.number(0, "The transaction of the producer ends here and is aborted.", 98)
+    """The transaction of the producer ends here and is aborted."""
+    COMMIT = enums.number(1, "The transaction of the producer ends here and is committed.", 98)
+    """The transaction of the producer ends here and is committed."""
+    LEADER_CHANGE = enums.number(2, "A metadata quorum has a new leader.", 595)
+    """A metadata quorum has a new leader."""
+    SNAPSHOT_HEADER = enums.number(3, "A snapshot begins.", 630)
+    """A snapshot begins."""
+    SNAPSHOT_FOOTER = enums.number(4, "A snapshot ends.", 630)
+    """A snapshot ends."""
+    KRAFT_VERSION = enums.number(5, "The version of the KRaft protocol changes.", 853)
+    """The version of the KRaft protocol changes."""
+    KRAFT_VOTERS = enums.number(6, "The set of voters changes.", 853)
+    """The set of voters changes."""
 
 
 class CoordinatorType(enums.NamedNumber):
     """Which coordinator a key is that of."""
 
-    GROUP = 0, "The group coordinator; the key is a group id."
-    TRANSACTION = 1, "The transaction coordinator; the key is a transactional id.", 98
-    SHARE = 2, "The share coordinator; the key is group id, topic id and partition with colons between them.", 932
+    GROUP = enums.number(0, "The group coordinator; the key is a group id.")
+    """The group coordinator; the key is a group id."""
+    TRANSACTION = enums.number(1, "The transaction coordinator; the key is a transactional id.", 98)
+    """The transaction coordinator; the key is a transactional id."""
+    SHARE = enums.number(
+        2, "The share coordinator; the key is group id, topic id and partition with colons between them.", 932
+    )
+    """The share coordinator; the key is group id, topic id and partition with colons between them."""
 
 
 class ElectionType(enums.NamedNumber):
     """How the leader of a partition is elected (KIP-460)."""
 
-    PREFERRED = 0, "The first of the replicas is to lead, if it is in sync."
-    UNCLEAN = 1, "A replica that is not in sync may lead where none that is in sync is there; records can be lost."
+    PREFERRED = enums.number(0, "The first of the replicas is to lead, if it is in sync.")
+    """The first of the replicas is to lead, if it is in sync."""
+    UNCLEAN = enums.number(
+        1, "A replica that is not in sync may lead where none that is in sync is there; records can be lost."
+    )
+    """A replica that is not in sync may lead where none that is in sync is there; records can be lost."""
 
 
 class EndpointType(enums.NamedNumber):
     """Which kind of node an endpoint is that of (KIP-919)."""
 
-    UNKNOWN = 0, "A kind that the receiver does not know."
-    BROKER = 1, "A broker."
-    CONTROLLER = 2, "A controller."
+    UNKNOWN = enums.number(0, "A kind that the receiver does not know.")
+    """A kind that the receiver does not know."""
+    BROKER = enums.number(1, "A broker.")
+    """A broker."""
+    CONTROLLER = enums.number(2, "A controller.")
+    """A controller."""
 
 
 class ErrorCode(enums.ErrorNumber):
     """Why a request, or a part of it, failed."""
 
-    UNKNOWN_SERVER_ERROR = -1, False, "The broker failed in a way that no other code describes; its log says more."
-    NONE = 0, False, "No error."
-    OFFSET_OUT_OF_RANGE = 1, False, "The offset is before the first one that the partition still has, or after its end."
-    CORRUPT_MESSAGE = (
+    UNKNOWN_SERVER_ERROR = enums.number(
+        -1, False, "The broker failed in a way that no other code describes; its log says more."
+    )
+    """The broker failed in a way that no other code describes; its log says more."""
+    NONE = enums.number(0, False, "No error.")
+    """No error."""
+    OFFSET_OUT_OF_RANGE = enums.number(
+        1, False, "The offset is before the first one that the partition still has, or after its end."
+    )
+    """The offset is before the first one that the partition still has, or after its end."""
+    CORRUPT_MESSAGE = enums.number(
         2,
         True,
         "A record batch does not have its checksum, is too long, has an impossible form, or lacks the key that a compacted topic asks for.",
     )
-    UNKNOWN_TOPIC_OR_PARTITION = 3, True, "This broker does not know the topic or partition, at least not yet."
-    INVALID_FETCH_SIZE = 4, False, "The number of bytes that a fetch asks for is not possible."
-    LEADER_NOT_AVAILABLE = (
-        5,
-        True,
-        "The partition has no leader at the moment: an election is under way, or its brokers are down.",
+    """A record batch does not have its checksum, is too long, has an impossible form, or lacks the key that a compacted
+    topic asks for."""
+    UNKNOWN_TOPIC_OR_PARTITION = enums.number(
+        3, True, "This broker does not know the topic or partition, at least not yet."
     )
-    NOT_LEADER_OR_FOLLOWER = (
+    """This broker does not know the topic or partition, at least not yet."""
+    INVALID_FETCH_SIZE = enums.number(4, False, "The number of bytes that a fetch asks for is not possible.")
+    """The number of bytes that a fetch asks for is not possible."""
+    LEADER_NOT_AVAILABLE = enums.number(
+        5, True, "The partition has no leader at the moment: an election is under way, or its brokers are down."
+    )
+    """The partition has no leader at the moment: an election is under way, or its brokers are down."""
+    NOT_LEADER_OR_FOLLOWER = enums.number(
         6,
         True,
         "The broker is not the leader of the partition, or not even a replica of it where that would do; the client's metadata are out of date.",
     )
-    REQUEST_TIMED_OUT = 7, True, "The request was not completed in the time that it allows. It may have taken effect."
-    BROKER_NOT_AVAILABLE = 8, False, "The broker that is needed is not there."
-    REPLICA_NOT_AVAILABLE = 9, True, "The replica that is asked for is not on this broker, or not ready."
-    MESSAGE_TOO_LARGE = 10, False, "A record batch is larger than the topic or broker allows (max.message.bytes)."
-    STALE_CONTROLLER_EPOCH = 11, False, "The request comes from a controller whose term is over."
-    OFFSET_METADATA_TOO_LARGE = 12, False, "The text that is committed with an offset is longer than the broker allows."
-    NETWORK_EXCEPTION = 13, True, "The connection was lost before the answer came."
-    COORDINATOR_LOAD_IN_PROGRESS = (
-        14,
-        True,
-        "The coordinator is still reading its state from its log and cannot answer yet.",
+    """The broker is not the leader of the partition, or not even a replica of it where that would do; the client's
+    metadata are out of date."""
+    REQUEST_TIMED_OUT = enums.number(
+        7, True, "The request was not completed in the time that it allows. It may have taken effect."
     )
-    COORDINATOR_NOT_AVAILABLE = (
+    """The request was not completed in the time that it allows. It may have taken effect."""
+    BROKER_NOT_AVAILABLE = enums.number(8, False, "The broker that is needed is not there.")
+    """The broker that is needed is not there."""
+    REPLICA_NOT_AVAILABLE = enums.number(9, True, "The replica that is asked for is not on this broker, or not ready.")
+    """The replica that is asked for is not on this broker, or not ready."""
+    MESSAGE_TOO_LARGE = enums.number(
+        10, False, "A record batch is larger than the topic or broker allows (max.message.bytes)."
+    )
+    """A record batch is larger than the topic or broker allows (max.message.bytes)."""
+    STALE_CONTROLLER_EPOCH = enums.number(11, False, "The request comes from a controller whose term is over.")
+    """The request comes from a controller whose term is over."""
+    OFFSET_METADATA_TOO_LARGE = enums.number(
+        12, False, "The text that is committed with an offset is longer than the broker allows."
+    )
+    """The text that is committed with an offset is longer than the broker allows."""
+    NETWORK_EXCEPTION = enums.number(13, True, "The connection was lost before the answer came.")
+    """The connection was lost before the answer came."""
+    COORDINATOR_LOAD_IN_PROGRESS = enums.number(
+        14, True, "The coordinator is still reading its state from its log and cannot answer yet."
+    )
+    """The coordinator is still reading its state from its log and cannot answer yet."""
+    COORDINATOR_NOT_AVAILABLE = enums.number(
         15,
         True,
         "No coordinator is ready for the group or transactional id, for instance since its internal topic is not there yet.",
     )
-    NOT_COORDINATOR = 16, True, "This broker is not the coordinator of the group or transactional id; find it again."
-    INVALID_TOPIC_EXCEPTION = (
-        17,
-        False,
-        "The topic's name is not allowed, or the operation is not allowed on this internal topic.",
+    """No coordinator is ready for the group or transactional id, for instance since its internal topic is not there
+    yet."""
+    NOT_COORDINATOR = enums.number(
+        16, True, "This broker is not the coordinator of the group or transactional id; find it again."
     )
-    RECORD_LIST_TOO_LARGE = (
-        18,
-        False,
-        "The record batches of a partition are together larger than a log segment may be.",
+    """This broker is not the coordinator of the group or transactional id; find it again."""
+    INVALID_TOPIC_EXCEPTION = enums.number(
+        17, False, "The topic's name is not allowed, or the operation is not allowed on this internal topic."
     )
-    NOT_ENOUGH_REPLICAS = 19, True, "Nothing was written: fewer replicas are in sync than min.insync.replicas asks for."
-    NOT_ENOUGH_REPLICAS_AFTER_APPEND = (
+    """The topic's name is not allowed, or the operation is not allowed on this internal topic."""
+    RECORD_LIST_TOO_LARGE = enums.number(
+        18, False, "The record batches of a partition are together larger than a log segment may be."
+    )
+    """The record batches of a partition are together larger than a log segment may be."""
+    NOT_ENOUGH_REPLICAS = enums.number(
+        19, True, "Nothing was written: fewer replicas are in sync than min.insync.replicas asks for."
+    )
+    """Nothing was written: fewer replicas are in sync than min.insync.replicas asks for."""
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = enums.number(
         20,
         True,
         "The records were written, but then fewer replicas were in sync than min.insync.replicas asks for. A retry may write them twice.",
     )
-    INVALID_REQUIRED_ACKS = 21, False, "Acks is a number other than 0, 1 and -1."
-    ILLEGAL_GENERATION = 22, False, "The generation is not that of the group: it has rebalanced meanwhile."
-    INCONSISTENT_GROUP_PROTOCOL = (
-        23,
-        False,
-        "The member's protocol type differs from the group's, or they share no assignor.",
+    """The records were written, but then fewer replicas were in sync than min.insync.replicas asks for. A retry may
+    write them twice."""
+    INVALID_REQUIRED_ACKS = enums.number(21, False, "Acks is a number other than 0, 1 and -1.")
+    """Acks is a number other than 0, 1 and -1."""
+    ILLEGAL_GENERATION = enums.number(
+        22, False, "The generation is not that of the group: it has rebalanced meanwhile."
     )
-    INVALID_GROUP_ID = 24, False, "The group id is empty, or not one that this operation can take."
-    UNKNOWN_MEMBER_ID = 25, False, "The group has no member of this id; join again."
-    INVALID_SESSION_TIMEOUT = (
+    """The generation is not that of the group: it has rebalanced meanwhile."""
+    INCONSISTENT_GROUP_PROTOCOL = enums.number(
+        23, False, "The member's protocol type differs from the group's, or they share no assignor."
+    )
+    """The member's protocol type differs from the group's, or they share no assignor."""
+    INVALID_GROUP_ID = enums.number(24, False, "The group id is empty, or not one that this operation can take.")
+    """The group id is empty, or not one that this operation can take."""
+    UNKNOWN_MEMBER_ID = enums.number(25, False, "The group has no member of this id; join again.")
+    """The group has no member of this id; join again."""
+    INVALID_SESSION_TIMEOUT = enums.number(
         26,
         False,
         "The session timeout is outside of what the broker allows (group.min.session.timeout.ms to group.max.session.timeout.ms).",
     )
-    REBALANCE_IN_PROGRESS = 27, False, "The group is rebalancing; the member must join again."
-    INVALID_COMMIT_OFFSET_SIZE = 28, False, "The committed offset is too long to be stored."
-    TOPIC_AUTHORIZATION_FAILED = 29, False, "The principal may not do this to the topic.", 11
-    GROUP_AUTHORIZATION_FAILED = 30, False, "The principal may not do this to the group.", 11
-    CLUSTER_AUTHORIZATION_FAILED = 31, False, "The principal may not do this to the cluster as a whole.", 11
-    INVALID_TIMESTAMP = 32, False, "A record's timestamp is further from the broker's clock than the topic allows.", 32
-    UNSUPPORTED_SASL_MECHANISM = (
+    """The session timeout is outside of what the broker allows (group.min.session.timeout.ms to
+    group.max.session.timeout.ms)."""
+    REBALANCE_IN_PROGRESS = enums.number(27, False, "The group is rebalancing; the member must join again.")
+    """The group is rebalancing; the member must join again."""
+    INVALID_COMMIT_OFFSET_SIZE = enums.number(28, False, "The committed offset is too long to be stored.")
+    """The committed offset is too long to be stored."""
+    TOPIC_AUTHORIZATION_FAILED = enums.number(29, False, "The principal may not do this to the topic.", 11)
+    """The principal may not do this to the topic."""
+    GROUP_AUTHORIZATION_FAILED = enums.number(30, False, "The principal may not do this to the group.", 11)
+    """The principal may not do this to the group."""
+    CLUSTER_AUTHORIZATION_FAILED = enums.number(
+        31, False, "The principal may not do this to the cluster as a whole.", 11
+    )
+    """The principal may not do this to the cluster as a whole."""
+    INVALID_TIMESTAMP = enums.number(
+        32, False, "A record's timestamp is further from the broker's clock than the topic allows.", 32
+    )
+    """A record's timestamp is further from the broker's clock than the topic allows."""
+    UNSUPPORTED_SASL_MECHANISM = enums.number(
         33,
         False,
         "The broker does not have the SASL mechanism that the client asks for; the answer lists those it has.",
         43,
     )
-    ILLEGAL_SASL_STATE = 34, False, "The request is not allowed at this stage of the SASL handshake.", 43
-    UNSUPPORTED_VERSION = 35, False, "The broker does not have this API in this version.", 35
-    TOPIC_ALREADY_EXISTS = 36, False, "There is a topic of this name already.", 4
-    INVALID_PARTITIONS = 37, False, "The number of partitions is not possible.", 4
-    INVALID_REPLICATION_FACTOR = (
-        38,
-        False,
-        "The replication factor is below 1, or larger than the number of brokers that are there.",
-        4,
+    """The broker does not have the SASL mechanism that the client asks for; the answer lists those it has."""
+    ILLEGAL_SASL_STATE = enums.number(34, False, "The request is not allowed at this stage of the SASL handshake.", 43)
+    """The request is not allowed at this stage of the SASL handshake."""
+    UNSUPPORTED_VERSION = enums.number(35, False, "The broker does not have this API in this version.", 35)
+    """The broker does not have this API in this version."""
+    TOPIC_ALREADY_EXISTS = enums.number(36, False, "There is a topic of this name already.", 4)
+    """There is a topic of this name already."""
+    INVALID_PARTITIONS = enums.number(37, False, "The number of partitions is not possible.", 4)
+    """The number of partitions is not possible."""
+    INVALID_REPLICATION_FACTOR = enums.number(
+        38, False, "The replication factor is below 1, or larger than the number of brokers that are there.", 4
     )
-    INVALID_REPLICA_ASSIGNMENT = 39, False, "The brokers that shall have the replicas are not a possible choice.", 4
-    INVALID_CONFIG = 40, False, "A configuration setting is not possible.", 4
-    NOT_CONTROLLER = 41, True, "The request needs the active controller, which this node is not.", 4
-    INVALID_REQUEST = (
+    """The replication factor is below 1, or larger than the number of brokers that are there."""
+    INVALID_REPLICA_ASSIGNMENT = enums.number(
+        39, False, "The brokers that shall have the replicas are not a possible choice.", 4
+    )
+    """The brokers that shall have the replicas are not a possible choice."""
+    INVALID_CONFIG = enums.number(40, False, "A configuration setting is not possible.", 4)
+    """A configuration setting is not possible."""
+    NOT_CONTROLLER = enums.number(41, True, "The request needs the active controller, which this node is not.", 4)
+    """The request needs the active controller, which this node is not."""
+    INVALID_REQUEST = enums.number(
         42,
         False,
         "The request cannot be carried out as it is: its fields contradict each other, or one has an impossible value.",
         4,
     )
-    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43, False, "The records are kept in a format that is too old for the request."
-    POLICY_VIOLATION = (
+    """The request cannot be carried out as it is: its fields contradict each other, or one has an impossible value."""
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = enums.number(
+        43, False, "The records are kept in a format that is too old for the request."
+    )
+    """The records are kept in a format that is too old for the request."""
+    POLICY_VIOLATION = enums.number(
         44,
         False,
         "The request is against a policy that the operator of the cluster has set for topics or configuration.",
         108,
     )
-    OUT_OF_ORDER_SEQUENCE_NUMBER = (
-        45,
-        False,
-        "The producer's sequence number leaves a gap: a batch before it is missing.",
-        98,
+    """The request is against a policy that the operator of the cluster has set for topics or configuration."""
+    OUT_OF_ORDER_SEQUENCE_NUMBER = enums.number(
+        45, False, "The producer's sequence number leaves a gap: a batch before it is missing.", 98
     )
-    DUPLICATE_SEQUENCE_NUMBER = 46, False, "The broker has the batch with this sequence number already.", 98
-    INVALID_PRODUCER_EPOCH = (
+    """The producer's sequence number leaves a gap: a batch before it is missing."""
+    DUPLICATE_SEQUENCE_NUMBER = enums.number(
+        46, False, "The broker has the batch with this sequence number already.", 98
+    )
+    """The broker has the batch with this sequence number already."""
+    INVALID_PRODUCER_EPOCH = enums.number(
         47,
         False,
         "The producer's epoch is older than the one that the broker knows: another producer of the id has taken over.",
         98,
     )
-    INVALID_TXN_STATE = 48, False, "The state of the transaction does not allow the operation.", 98
-    INVALID_PRODUCER_ID_MAPPING = 49, False, "The producer id is not the one that belongs to the transactional id.", 98
-    INVALID_TRANSACTION_TIMEOUT = (
+    """The producer's epoch is older than the one that the broker knows: another producer of the id has taken over."""
+    INVALID_TXN_STATE = enums.number(48, False, "The state of the transaction does not allow the operation.", 98)
+    """The state of the transaction does not allow the operation."""
+    INVALID_PRODUCER_ID_MAPPING = enums.number(
+        49, False, "The producer id is not the one that belongs to the transactional id.", 98
+    )
+    """The producer id is not the one that belongs to the transactional id."""
+    INVALID_TRANSACTION_TIMEOUT = enums.number(
         50,
         False,
         "The transaction timeout is longer than the broker allows (transaction.max.timeout.ms), or not positive.",
         98,
     )
-    CONCURRENT_TRANSACTIONS = (
-        51,
-        True,
-        "The transactional id has another operation under way, such as the end of its last transaction.",
-        98,
+    """The transaction timeout is longer than the broker allows (transaction.max.timeout.ms), or not positive."""
+    CONCURRENT_TRANSACTIONS = enums.number(
+        51, True, "The transactional id has another operation under way, such as the end of its last transaction.", 98
     )
-    TRANSACTION_COORDINATOR_FENCED = (
-        52,
-        False,
-        "A transaction marker comes from a coordinator that is no longer the one in charge.",
-        98,
+    """The transactional id has another operation under way, such as the end of its last transaction."""
+    TRANSACTION_COORDINATOR_FENCED = enums.number(
+        52, False, "A transaction marker comes from a coordinator that is no longer the one in charge.", 98
     )
-    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53, False, "The principal may not use the transactional id.", 98
-    SECURITY_DISABLED = 54, False, "The cluster has no authorizer, so there are no ACLs.", 140
-    OPERATION_NOT_ATTEMPTED = 55, False, "This part of a request was left undone since another part failed."
-    KAFKA_STORAGE_ERROR = 56, True, "The disk with the log of the partition has failed.", 112
-    LOG_DIR_NOT_FOUND = 57, False, "The broker has no log directory of this path.", 113
-    SASL_AUTHENTICATION_FAILED = 58, False, "The client could not prove who it is.", 152
-    UNKNOWN_PRODUCER_ID = (
+    """A transaction marker comes from a coordinator that is no longer the one in charge."""
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = enums.number(
+        53, False, "The principal may not use the transactional id.", 98
+    )
+    """The principal may not use the transactional id."""
+    SECURITY_DISABLED = enums.number(54, False, "The cluster has no authorizer, so there are no ACLs.", 140)
+    """The cluster has no authorizer, so there are no ACLs."""
+    OPERATION_NOT_ATTEMPTED = enums.number(
+        55, False, "This part of a request was left undone since another part failed."
+    )
+    """This part of a request was left undone since another part failed."""
+    KAFKA_STORAGE_ERROR = enums.number(56, True, "The disk with the log of the partition has failed.", 112)
+    """The disk with the log of the partition has failed."""
+    LOG_DIR_NOT_FOUND = enums.number(57, False, "The broker has no log directory of this path.", 113)
+    """The broker has no log directory of this path."""
+    SASL_AUTHENTICATION_FAILED = enums.number(58, False, "The client could not prove who it is.", 152)
+    """The client could not prove who it is."""
+    UNKNOWN_PRODUCER_ID = enums.number(
         59,
         False,
         "The broker knows nothing of this producer id for the partition, for instance since all its records are gone by retention.",
     )
-    REASSIGNMENT_IN_PROGRESS = (
-        60,
-        False,
-        "Partitions of the topic are being moved to other brokers, which forbids the operation.",
+    """The broker knows nothing of this producer id for the partition, for instance since all its records are gone by
+    retention."""
+    REASSIGNMENT_IN_PROGRESS = enums.number(
+        60, False, "Partitions of the topic are being moved to other brokers, which forbids the operation."
     )
-    DELEGATION_TOKEN_AUTH_DISABLED = 61, False, "The brokers are not configured for delegation tokens.", 48
-    DELEGATION_TOKEN_NOT_FOUND = 62, False, "There is no delegation token with this id or HMAC.", 48
-    DELEGATION_TOKEN_OWNER_MISMATCH = (
-        63,
-        False,
-        "The principal is neither the owner of the delegation token nor one of its renewers.",
-        48,
+    """Partitions of the topic are being moved to other brokers, which forbids the operation."""
+    DELEGATION_TOKEN_AUTH_DISABLED = enums.number(
+        61, False, "The brokers are not configured for delegation tokens.", 48
     )
-    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = (
+    """The brokers are not configured for delegation tokens."""
+    DELEGATION_TOKEN_NOT_FOUND = enums.number(62, False, "There is no delegation token with this id or HMAC.", 48)
+    """There is no delegation token with this id or HMAC."""
+    DELEGATION_TOKEN_OWNER_MISMATCH = enums.number(
+        63, False, "The principal is neither the owner of the delegation token nor one of its renewers.", 48
+    )
+    """The principal is neither the owner of the delegation token nor one of its renewers."""
+    DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = enums.number(
         64,
         False,
         "Delegation tokens cannot be managed on this connection: it is not authenticated, or by a token itself.",
         48,
     )
-    DELEGATION_TOKEN_AUTHORIZATION_FAILED = 65, False, "The principal may not do this to the delegation token.", 48
-    DELEGATION_TOKEN_EXPIRED = 66, False, "The delegation token is no longer valid.", 48
-    INVALID_PRINCIPAL_TYPE = 67, False, "The type of a principal is not one that the operation can take.", 48
-    NON_EMPTY_GROUP = 68, False, "The group still has members.", 229
-    GROUP_ID_NOT_FOUND = 69, False, "There is no group of this id.", 229
-    FETCH_SESSION_ID_NOT_FOUND = (
-        70,
-        True,
-        "The broker has no fetch session of this id, or no longer; start a new one.",
-        227,
+    """Delegation tokens cannot be managed on this connection: it is not authenticated, or by a token itself."""
+    DELEGATION_TOKEN_AUTHORIZATION_FAILED = enums.number(
+        65, False, "The principal may not do this to the delegation token.", 48
     )
-    INVALID_FETCH_SESSION_EPOCH = (
-        71,
-        True,
-        "The fetch session's epoch is not the one that is due; start a new session.",
-        227,
+    """The principal may not do this to the delegation token."""
+    DELEGATION_TOKEN_EXPIRED = enums.number(66, False, "The delegation token is no longer valid.", 48)
+    """The delegation token is no longer valid."""
+    INVALID_PRINCIPAL_TYPE = enums.number(
+        67, False, "The type of a principal is not one that the operation can take.", 48
     )
-    LISTENER_NOT_FOUND = 72, True, "The leader has no listener of the name of the one that the request came by."
-    TOPIC_DELETION_DISABLED = 73, False, "The brokers are configured not to delete topics (delete.topic.enable).", 322
-    FENCED_LEADER_EPOCH = (
-        74,
-        True,
-        "The request's leader epoch is older than the broker's: the client's metadata are out of date.",
-        320,
+    """The type of a principal is not one that the operation can take."""
+    NON_EMPTY_GROUP = enums.number(68, False, "The group still has members.", 229)
+    """The group still has members."""
+    GROUP_ID_NOT_FOUND = enums.number(69, False, "There is no group of this id.", 229)
+    """There is no group of this id."""
+    FETCH_SESSION_ID_NOT_FOUND = enums.number(
+        70, True, "The broker has no fetch session of this id, or no longer; start a new one.", 227
     )
-    UNKNOWN_LEADER_EPOCH = (
-        75,
-        True,
-        "The request's leader epoch is newer than the broker's, which has yet to learn of it.",
-        320,
+    """The broker has no fetch session of this id, or no longer; start a new one."""
+    INVALID_FETCH_SESSION_EPOCH = enums.number(
+        71, True, "The fetch session's epoch is not the one that is due; start a new session.", 227
     )
-    UNSUPPORTED_COMPRESSION_TYPE = (
+    """The fetch session's epoch is not the one that is due; start a new session."""
+    LISTENER_NOT_FOUND = enums.number(
+        72, True, "The leader has no listener of the name of the one that the request came by."
+    )
+    """The leader has no listener of the name of the one that the request came by."""
+    TOPIC_DELETION_DISABLED = enums.number(
+        73, False, "The brokers are configured not to delete topics (delete.topic.enable).", 322
+    )
+    """The brokers are configured not to delete topics (delete.topic.enable)."""
+    FENCED_LEADER_EPOCH = enums.number(
+        74, True, "The request's leader epoch is older than the broker's: the client's metadata are out of date.", 320
+    )
+    """The request's leader epoch is older than the broker's: the client's metadata are out of date."""
+    UNKNOWN_LEADER_EPOCH = enums.number(
+        75, True, "The request's leader epoch is newer than the broker's, which has yet to learn of it.", 320
+    )
+    """The request's leader epoch is newer than the broker's, which has yet to learn of it."""
+    UNSUPPORTED_COMPRESSION_TYPE = enums.number(
         76,
         False,
         "The version of the request does not allow the compression of the records, such as zstd in old versions of Produce and Fetch.",
         110,
     )
-    STALE_BROKER_EPOCH = (
-        77,
-        False,
-        "The broker epoch is not the current one: the broker has been registered again since.",
-        380,
+    """The version of the request does not allow the compression of the records, such as zstd in old versions of Produce
+    and Fetch."""
+    STALE_BROKER_EPOCH = enums.number(
+        77, False, "The broker epoch is not the current one: the broker has been registered again since.", 380
     )
-    OFFSET_NOT_AVAILABLE = (
-        78,
-        True,
-        "The leader has just been elected and does not know yet up to where records are replicated.",
-        207,
+    """The broker epoch is not the current one: the broker has been registered again since."""
+    OFFSET_NOT_AVAILABLE = enums.number(
+        78, True, "The leader has just been elected and does not know yet up to where records are replicated.", 207
     )
-    MEMBER_ID_REQUIRED = 79, False, "The member shall join again with the member id that the answer gives it.", 394
-    PREFERRED_LEADER_NOT_AVAILABLE = 80, True, "The partition's preferred leader cannot lead it now.", 183
-    GROUP_MAX_SIZE_REACHED = 81, False, "The group has as many members as the broker allows (group.max.size).", 389
-    FENCED_INSTANCE_ID = 82, False, "Another member has joined with the same group instance id.", 345
-    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83, True, "None of the replicas that may lead the partition is there.", 460
-    ELECTION_NOT_NEEDED = 84, True, "The partition has the leader already that the election would give it.", 460
-    NO_REASSIGNMENT_IN_PROGRESS = 85, False, "The partition is not being moved, so there is nothing to cancel.", 455
-    GROUP_SUBSCRIBED_TO_TOPIC = (
-        86,
-        False,
-        "A member of the group is subscribed to the topic, so its offsets cannot be deleted.",
-        496,
+    """The leader has just been elected and does not know yet up to where records are replicated."""
+    MEMBER_ID_REQUIRED = enums.number(
+        79, False, "The member shall join again with the member id that the answer gives it.", 394
     )
-    INVALID_RECORD = (
-        87,
-        False,
-        "The broker refuses a record by itself, for instance one without a key in a compacted topic.",
-        467,
+    """The member shall join again with the member id that the answer gives it."""
+    PREFERRED_LEADER_NOT_AVAILABLE = enums.number(80, True, "The partition's preferred leader cannot lead it now.", 183)
+    """The partition's preferred leader cannot lead it now."""
+    GROUP_MAX_SIZE_REACHED = enums.number(
+        81, False, "The group has as many members as the broker allows (group.max.size).", 389
     )
-    UNSTABLE_OFFSET_COMMIT = (
-        88,
-        True,
-        "Offsets of the partition are part of a transaction that is not complete yet.",
-        447,
+    """The group has as many members as the broker allows (group.max.size)."""
+    FENCED_INSTANCE_ID = enums.number(82, False, "Another member has joined with the same group instance id.", 345)
+    """Another member has joined with the same group instance id."""
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = enums.number(
+        83, True, "None of the replicas that may lead the partition is there.", 460
     )
-    THROTTLING_QUOTA_EXCEEDED = (
-        89,
-        True,
-        "The quota of changes to topics is used up; try again after the throttle time.",
-        599,
+    """None of the replicas that may lead the partition is there."""
+    ELECTION_NOT_NEEDED = enums.number(
+        84, True, "The partition has the leader already that the election would give it.", 460
     )
-    PRODUCER_FENCED = 90, False, "A newer producer has taken over the transactional id.", 588
-    RESOURCE_NOT_FOUND = 91, False, "What the request is about is not there.", 554
-    DUPLICATE_RESOURCE = (
-        92,
-        False,
-        "The request names the same thing twice, or what it shall create is there already.",
-        554,
+    """The partition has the leader already that the election would give it."""
+    NO_REASSIGNMENT_IN_PROGRESS = enums.number(
+        85, False, "The partition is not being moved, so there is nothing to cancel.", 455
     )
-    UNACCEPTABLE_CREDENTIAL = (
-        93,
-        False,
-        "The credential does not do what is required, for instance it has too few iterations.",
-        554,
+    """The partition is not being moved, so there is nothing to cancel."""
+    GROUP_SUBSCRIBED_TO_TOPIC = enums.number(
+        86, False, "A member of the group is subscribed to the topic, so its offsets cannot be deleted.", 496
     )
-    INCONSISTENT_VOTER_SET = (
-        94,
-        False,
-        "The sender or the receiver is not among the voters that the other side expects.",
-        595,
+    """A member of the group is subscribed to the topic, so its offsets cannot be deleted."""
+    INVALID_RECORD = enums.number(
+        87, False, "The broker refuses a record by itself, for instance one without a key in a compacted topic.", 467
     )
-    INVALID_UPDATE_VERSION = (
-        95,
-        False,
-        "The partition's state has changed since the version that the update is based on.",
-        497,
+    """The broker refuses a record by itself, for instance one without a key in a compacted topic."""
+    UNSTABLE_OFFSET_COMMIT = enums.number(
+        88, True, "Offsets of the partition are part of a transaction that is not complete yet.", 447
     )
-    FEATURE_UPDATE_FAILED = 96, False, "The finalized level of a feature could not be changed.", 584
-    PRINCIPAL_DESERIALIZATION_FAILURE = (
-        97,
-        False,
-        "The controller cannot read the principal of a request that a broker passed on.",
-        590,
+    """Offsets of the partition are part of a transaction that is not complete yet."""
+    THROTTLING_QUOTA_EXCEEDED = enums.number(
+        89, True, "The quota of changes to topics is used up; try again after the throttle time.", 599
     )
-    SNAPSHOT_NOT_FOUND = 98, False, "The node has no snapshot of this id.", 630
-    POSITION_OUT_OF_RANGE = 99, False, "The position is outside of the snapshot.", 630
-    UNKNOWN_TOPIC_ID = 100, True, "This broker does not know a topic of this id, at least not yet.", 516
-    DUPLICATE_BROKER_REGISTRATION = 101, False, "Another broker that is alive has this id.", 631
-    BROKER_ID_NOT_REGISTERED = 102, False, "No broker of this id is registered.", 631
-    INCONSISTENT_TOPIC_ID = 103, True, "The topic id in the log is not the one in the request.", 516
-    INCONSISTENT_CLUSTER_ID = 104, False, "The cluster id is not that of the cluster that the request came to."
-    TRANSACTIONAL_ID_NOT_FOUND = 105, False, "The coordinator does not know the transactional id.", 664
-    FETCH_SESSION_TOPIC_ID_ERROR = (
+    """The quota of changes to topics is used up; try again after the throttle time."""
+    PRODUCER_FENCED = enums.number(90, False, "A newer producer has taken over the transactional id.", 588)
+    """A newer producer has taken over the transactional id."""
+    RESOURCE_NOT_FOUND = enums.number(91, False, "What the request is about is not there.", 554)
+    """What the request is about is not there."""
+    DUPLICATE_RESOURCE = enums.number(
+        92, False, "The request names the same thing twice, or what it shall create is there already.", 554
+    )
+    """The request names the same thing twice, or what it shall create is there already."""
+    UNACCEPTABLE_CREDENTIAL = enums.number(
+        93, False, "The credential does not do what is required, for instance it has too few iterations.", 554
+    )
+    """The credential does not do what is required, for instance it has too few iterations."""
+    INCONSISTENT_VOTER_SET = enums.number(
+        94, False, "The sender or the receiver is not among the voters that the other side expects.", 595
+    )
+    """The sender or the receiver is not among the voters that the other side expects."""
+    INVALID_UPDATE_VERSION = enums.number(
+        95, False, "The partition's state has changed since the version that the update is based on.", 497
+    )
+    """The partition's state has changed since the version that the update is based on."""
+    FEATURE_UPDATE_FAILED = enums.number(96, False, "The finalized level of a feature could not be changed.", 584)
+    """The finalized level of a feature could not be changed."""
+    PRINCIPAL_DESERIALIZATION_FAILURE = enums.number(
+        97, False, "The controller cannot read the principal of a request that a broker passed on.", 590
+    )
+    """The controller cannot read the principal of a request that a broker passed on."""
+    SNAPSHOT_NOT_FOUND = enums.number(98, False, "The node has no snapshot of this id.", 630)
+    """The node has no snapshot of this id."""
+    POSITION_OUT_OF_RANGE = enums.number(99, False, "The position is outside of the snapshot.", 630)
+    """The position is outside of the snapshot."""
+    UNKNOWN_TOPIC_ID = enums.number(100, True, "This broker does not know a topic of this id, at least not yet.", 516)
+    """This broker does not know a topic of this id, at least not yet."""
+    DUPLICATE_BROKER_REGISTRATION = enums.number(101, False, "Another broker that is alive has this id.", 631)
+    """Another broker that is alive has this id."""
+    BROKER_ID_NOT_REGISTERED = enums.number(102, False, "No broker of this id is registered.", 631)
+    """No broker of this id is registered."""
+    INCONSISTENT_TOPIC_ID = enums.number(103, True, "The topic id in the log is not the one in the request.", 516)
+    """The topic id in the log is not the one in the request."""
+    INCONSISTENT_CLUSTER_ID = enums.number(
+        104, False, "The cluster id is not that of the cluster that the request came to."
+    )
+    """The cluster id is not that of the cluster that the request came to."""
+    TRANSACTIONAL_ID_NOT_FOUND = enums.number(105, False, "The coordinator does not know the transactional id.", 664)
+    """The coordinator does not know the transactional id."""
+    FETCH_SESSION_TOPIC_ID_ERROR = enums.number(
         106,
         True,
         "A fetch session mixes topics with ids and topics without, or an id has changed; start a new session.",
         516,
     )
-    INELIGIBLE_REPLICA = (
+    """A fetch session mixes topics with ids and topics without, or an id has changed; start a new session."""
+    INELIGIBLE_REPLICA = enums.number(
         107,
         False,
         "A replica that shall become part of the in-sync set may not, for instance since its broker is fenced.",
         841,
     )
-    NEW_LEADER_ELECTED = 108, False, "The partition was changed as asked for, and another broker leads it since."
-    OFFSET_MOVED_TO_TIERED_STORAGE = (
-        109,
-        False,
-        "The broker no longer has the offset on its disk: it is in tiered storage.",
-        405,
+    """A replica that shall become part of the in-sync set may not, for instance since its broker is fenced."""
+    NEW_LEADER_ELECTED = enums.number(
+        108, False, "The partition was changed as asked for, and another broker leads it since."
     )
-    FENCED_MEMBER_EPOCH = (
+    """The partition was changed as asked for, and another broker leads it since."""
+    OFFSET_MOVED_TO_TIERED_STORAGE = enums.number(
+        109, False, "The broker no longer has the offset on its disk: it is in tiered storage.", 405
+    )
+    """The broker no longer has the offset on its disk: it is in tiered storage."""
+    FENCED_MEMBER_EPOCH = enums.number(
         110,
         False,
         "The member's epoch is not one that the coordinator accepts; the member must give up its partitions and join again.",
         848,
     )
-    UNRELEASED_INSTANCE_ID = 111, False, "Another member still has the group instance id and must leave first.", 848
-    UNSUPPORTED_ASSIGNOR = 112, False, "The group does not support the assignor, or not in this range of versions.", 848
-    STALE_MEMBER_EPOCH = (
-        113,
-        False,
-        "The member's epoch is out of date; retry after the next heartbeat has brought the new one.",
-        848,
+    """The member's epoch is not one that the coordinator accepts; the member must give up its partitions and join
+    again."""
+    UNRELEASED_INSTANCE_ID = enums.number(
+        111, False, "Another member still has the group instance id and must leave first.", 848
     )
-    MISMATCHED_ENDPOINT_TYPE = (
-        114,
-        False,
-        "The request came to a broker and is meant for a controller, or the other way round.",
-        919,
+    """Another member still has the group instance id and must leave first."""
+    UNSUPPORTED_ASSIGNOR = enums.number(
+        112, False, "The group does not support the assignor, or not in this range of versions.", 848
     )
-    UNSUPPORTED_ENDPOINT_TYPE = 115, False, "The node cannot answer for endpoints of this type.", 919
-    UNKNOWN_CONTROLLER_ID = 116, False, "No controller of this id is known.", 919
-    UNKNOWN_SUBSCRIPTION_ID = (
+    """The group does not support the assignor, or not in this range of versions."""
+    STALE_MEMBER_EPOCH = enums.number(
+        113, False, "The member's epoch is out of date; retry after the next heartbeat has brought the new one.", 848
+    )
+    """The member's epoch is out of date; retry after the next heartbeat has brought the new one."""
+    MISMATCHED_ENDPOINT_TYPE = enums.number(
+        114, False, "The request came to a broker and is meant for a controller, or the other way round.", 919
+    )
+    """The request came to a broker and is meant for a controller, or the other way round."""
+    UNSUPPORTED_ENDPOINT_TYPE = enums.number(115, False, "The node cannot answer for endpoints of this type.", 919)
+    """The node cannot answer for endpoints of this type."""
+    UNKNOWN_CONTROLLER_ID = enums.number(116, False, "No controller of this id is known.", 919)
+    """No controller of this id is known."""
+    UNKNOWN_SUBSCRIPTION_ID = enums.number(
         117,
         False,
         "The subscription id of pushed telemetry is not the current one; ask for the subscription again.",
         714,
     )
-    TELEMETRY_TOO_LARGE = 118, False, "The pushed telemetry is larger than the broker accepts.", 714
-    INVALID_REGISTRATION = 119, False, "The controller refuses what a broker says of itself in its registration."
-    TRANSACTION_ABORTABLE = (
-        120,
-        False,
-        "The transaction cannot be completed; after aborting it the producer can go on.",
-        890,
+    """The subscription id of pushed telemetry is not the current one; ask for the subscription again."""
+    TELEMETRY_TOO_LARGE = enums.number(118, False, "The pushed telemetry is larger than the broker accepts.", 714)
+    """The pushed telemetry is larger than the broker accepts."""
+    INVALID_REGISTRATION = enums.number(
+        119, False, "The controller refuses what a broker says of itself in its registration."
     )
-    INVALID_RECORD_STATE = (
-        121,
-        False,
-        "The records cannot be acknowledged: they are not, or no longer, acquired by the member.",
-        932,
+    """The controller refuses what a broker says of itself in its registration."""
+    TRANSACTION_ABORTABLE = enums.number(
+        120, False, "The transaction cannot be completed; after aborting it the producer can go on.", 890
     )
-    SHARE_SESSION_NOT_FOUND = 122, True, "The broker has no share session of this member; start a new one.", 932
-    INVALID_SHARE_SESSION_EPOCH = (
-        123,
-        True,
-        "The share session's epoch is not the one that is due; start a new session.",
-        932,
+    """The transaction cannot be completed; after aborting it the producer can go on."""
+    INVALID_RECORD_STATE = enums.number(
+        121, False, "The records cannot be acknowledged: they are not, or no longer, acquired by the member.", 932
     )
-    FENCED_STATE_EPOCH = (
+    """The records cannot be acknowledged: they are not, or no longer, acquired by the member."""
+    SHARE_SESSION_NOT_FOUND = enums.number(
+        122, True, "The broker has no share session of this member; start a new one.", 932
+    )
+    """The broker has no share session of this member; start a new one."""
+    INVALID_SHARE_SESSION_EPOCH = enums.number(
+        123, True, "The share session's epoch is not the one that is due; start a new session.", 932
+    )
+    """The share session's epoch is not the one that is due; start a new session."""
+    FENCED_STATE_EPOCH = enums.number(
         124,
         False,
         "The state epoch of the share-partition is older than the one that the share coordinator knows.",
         932,
     )
-    INVALID_VOTER_KEY = (
-        125,
-        False,
-        "The voter key, its id and directory, is not that of the node that got the request.",
-        853,
+    """The state epoch of the share-partition is older than the one that the share coordinator knows."""
+    INVALID_VOTER_KEY = enums.number(
+        125, False, "The voter key, its id and directory, is not that of the node that got the request.", 853
     )
-    DUPLICATE_VOTER = 126, False, "The node is one of the voters already.", 853
-    VOTER_NOT_FOUND = 127, False, "The node is not one of the voters.", 853
-    INVALID_REGULAR_EXPRESSION = 128, False, "The regular expression of the subscription cannot be understood.", 848
-    REBOOTSTRAP_REQUIRED = (
-        129,
-        False,
-        "The client's metadata are too old to go on with; start again from the bootstrap servers.",
-        1102,
+    """The voter key, its id and directory, is not that of the node that got the request."""
+    DUPLICATE_VOTER = enums.number(126, False, "The node is one of the voters already.", 853)
+    """The node is one of the voters already."""
+    VOTER_NOT_FOUND = enums.number(127, False, "The node is not one of the voters.", 853)
+    """The node is not one of the voters."""
+    INVALID_REGULAR_EXPRESSION = enums.number(
+        128, False, "The regular expression of the subscription cannot be understood.", 848
     )
-    STREAMS_INVALID_TOPOLOGY = 130, False, "The topology of the Streams application is not possible.", 1071
-    STREAMS_INVALID_TOPOLOGY_EPOCH = 131, False, "The epoch of the topology is not one that the group can take.", 1071
-    STREAMS_TOPOLOGY_FENCED = 132, False, "The group has a newer topology than the member's.", 1071
-    SHARE_SESSION_LIMIT_REACHED = 133, True, "The broker has as many share sessions as it allows."
-    GROUP_DELETION_FAILED = 134, False, "The group could not be deleted; the error message of its result says why."
-    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = (
-        135,
-        False,
-        "The broker could not take the description of the topology; the error message says why.",
+    """The regular expression of the subscription cannot be understood."""
+    REBOOTSTRAP_REQUIRED = enums.number(
+        129, False, "The client's metadata are too old to go on with; start again from the bootstrap servers.", 1102
     )
-    CONTROLLER_ID_NOT_REGISTERED = 136, False, "No controller of this id is registered."
+    """The client's metadata are too old to go on with; start again from the bootstrap servers."""
+    STREAMS_INVALID_TOPOLOGY = enums.number(
+        130, False, "The topology of the Streams application is not possible.", 1071
+    )
+    """The topology of the Streams application is not possible."""
+    STREAMS_INVALID_TOPOLOGY_EPOCH = enums.number(
+        131, False, "The epoch of the topology is not one that the group can take.", 1071
+    )
+    """The epoch of the topology is not one that the group can take."""
+    STREAMS_TOPOLOGY_FENCED = enums.number(132, False, "The group has a newer topology than the member's.", 1071)
+    """The group has a newer topology than the member's."""
+    SHARE_SESSION_LIMIT_REACHED = enums.number(133, True, "The broker has as many share sessions as it allows.")
+    """The broker has as many share sessions as it allows."""
+    GROUP_DELETION_FAILED = enums.number(
+        134, False, "The group could not be deleted; the error message of its result says why."
+    )
+    """The group could not be deleted; the error message of its result says why."""
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = enums.number(
+        135, False, "The broker could not take the description of the topology; the error message says why."
+    )
+    """The broker could not take the description of the topology; the error message says why."""
+    CONTROLLER_ID_NOT_REGISTERED = enums.number(136, False, "No controller of this id is registered.")
+    """No controller of this id is registered."""
 
 
 class FeatureUpgradeType(enums.NamedNumber):
     """In which direction the level of a feature may go (KIP-778)."""
 
-    UNKNOWN = 0, "A direction that the receiver does not know."
-    UPGRADE = 1, "Up alone."
-    SAFE_DOWNGRADE = 2, "Down, where nothing of the metadata is lost."
-    UNSAFE_DOWNGRADE = 3, "Down, even where metadata are lost."
+    UNKNOWN = enums.number(0, "A direction that the receiver does not know.")
+    """A direction that the receiver does not know."""
+    UPGRADE = enums.number(1, "Up alone.")
+    """Up alone."""
+    SAFE_DOWNGRADE = enums.number(2, "Down, where nothing of the metadata is lost.")
+    """Down, where nothing of the metadata is lost."""
+    UNSAFE_DOWNGRADE = enums.number(3, "Down, even where metadata are lost.")
+    """Down, even where metadata are lost."""
 
 
 class GroupMemberState(enums.NamedNumber):
     """How far a member of a consumer or share group is with a new assignment (KIP-848)."""
 
-    STABLE = 0, "It has what it shall have."
-    UNREVOKED_PARTITIONS = 1, "It has yet to give up partitions."
-    UNRELEASED_PARTITIONS = 2, "It waits for partitions that others have yet to give up."
-    UNKNOWN = 127, "A state that the coordinator does not know, written by a newer release."
+    STABLE = enums.number(0, "It has what it shall have.")
+    """It has what it shall have."""
+    UNREVOKED_PARTITIONS = enums.number(1, "It has yet to give up partitions.")
+    """It has yet to give up partitions."""
+    UNRELEASED_PARTITIONS = enums.number(2, "It waits for partitions that others have yet to give up.")
+    """It waits for partitions that others have yet to give up."""
+    UNKNOWN = enums.number(127, "A state that the coordinator does not know, written by a newer release.")
+    """A state that the coordinator does not know, written by a newer release."""
 
 
 class GroupRecordType(enums.MessageNumber):
     """The records of the group coordinator, in __consumer_offsets: the version at the start of their keys."""
 
-    LEGACY_OFFSET_COMMIT = 0, "LegacyOffsetCommitKey", 0, 0
-    OFFSET_COMMIT = 1, "OffsetCommitKey", 0, 0
-    GROUP_METADATA = 2, "GroupMetadataKey", 0, 0
-    CONSUMER_GROUP_METADATA = 3, "ConsumerGroupMetadataKey", 0, 0
-    CONSUMER_GROUP_PARTITION_METADATA = 4, "ConsumerGroupPartitionMetadataKey", 0, 0
-    CONSUMER_GROUP_MEMBER_METADATA = 5, "ConsumerGroupMemberMetadataKey", 0, 0
-    CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA = 6, "ConsumerGroupTargetAssignmentMetadataKey", 0, 0
-    CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER = 7, "ConsumerGroupTargetAssignmentMemberKey", 0, 0
-    CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT = 8, "ConsumerGroupCurrentMemberAssignmentKey", 0, 0
-    SHARE_GROUP_MEMBER_METADATA = 10, "ShareGroupMemberMetadataKey", 0, 0
-    SHARE_GROUP_METADATA = 11, "ShareGroupMetadataKey", 0, 0
-    SHARE_GROUP_TARGET_ASSIGNMENT_METADATA = 12, "ShareGroupTargetAssignmentMetadataKey", 0, 0
-    SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER = 13, "ShareGroupTargetAssignmentMemberKey", 0, 0
-    SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT = 14, "ShareGroupCurrentMemberAssignmentKey", 0, 0
-    SHARE_GROUP_STATE_PARTITION_METADATA = 15, "ShareGroupStatePartitionMetadataKey", 0, 0
-    CONSUMER_GROUP_REGULAR_EXPRESSION = 16, "ConsumerGroupRegularExpressionKey", 0, 0
-    STREAMS_GROUP_METADATA = 17, "StreamsGroupMetadataKey", 0, 0
-    STREAMS_GROUP_MEMBER_METADATA = 19, "StreamsGroupMemberMetadataKey", 0, 0
-    STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = 20, "StreamsGroupTargetAssignmentMetadataKey", 0, 0
-    STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = 21, "StreamsGroupTargetAssignmentMemberKey", 0, 0
-    STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = 22, "StreamsGroupCurrentMemberAssignmentKey", 0, 0
-    STREAMS_GROUP_TOPOLOGY = 23, "StreamsGroupTopologyKey", 0, 0
+    LEGACY_OFFSET_COMMIT = enums.number(0, "LegacyOffsetCommitKey", 0, 0)
+    OFFSET_COMMIT = enums.number(1, "OffsetCommitKey", 0, 0)
+    GROUP_METADATA = enums.number(2, "GroupMetadataKey", 0, 0)
+    CONSUMER_GROUP_METADATA = enums.number(3, "ConsumerGroupMetadataKey", 0, 0)
+    CONSUMER_GROUP_PARTITION_METADATA = enums.number(4, "ConsumerGroupPartitionMetadataKey", 0, 0)
+    CONSUMER_GROUP_MEMBER_METADATA = enums.number(5, "ConsumerGroupMemberMetadataKey", 0, 0)
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA = enums.number(6, "ConsumerGroupTargetAssignmentMetadataKey", 0, 0)
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER = enums.number(7, "ConsumerGroupTargetAssignmentMemberKey", 0, 0)
+    CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT = enums.number(8, "ConsumerGroupCurrentMemberAssignmentKey", 0, 0)
+    SHARE_GROUP_MEMBER_METADATA = enums.number(10, "ShareGroupMemberMetadataKey", 0, 0)
+    SHARE_GROUP_METADATA = enums.number(11, "ShareGroupMetadataKey", 0, 0)
+    SHARE_GROUP_TARGET_ASSIGNMENT_METADATA = enums.number(12, "ShareGroupTargetAssignmentMetadataKey", 0, 0)
+    SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER = enums.number(13, "ShareGroupTargetAssignmentMemberKey", 0, 0)
+    SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT = enums.number(14, "ShareGroupCurrentMemberAssignmentKey", 0, 0)
+    SHARE_GROUP_STATE_PARTITION_METADATA = enums.number(15, "ShareGroupStatePartitionMetadataKey", 0, 0)
+    CONSUMER_GROUP_REGULAR_EXPRESSION = enums.number(16, "ConsumerGroupRegularExpressionKey", 0, 0)
+    STREAMS_GROUP_METADATA = enums.number(17, "StreamsGroupMetadataKey", 0, 0)
+    STREAMS_GROUP_MEMBER_METADATA = enums.number(19, "StreamsGroupMemberMetadataKey", 0, 0)
+    STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA = enums.number(20, "StreamsGroupTargetAssignmentMetadataKey", 0, 0)
+    STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = enums.number(21, "StreamsGroupTargetAssignmentMemberKey", 0, 0)
+    STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = enums.number(22, "StreamsGroupCurrentMemberAssignmentKey", 0, 0)
+    STREAMS_GROUP_TOPOLOGY = enums.number(23, "StreamsGroupTopologyKey", 0, 0)
 
 
 class IsolationLevel(enums.NamedNumber):
     """Which records of transactions a reader sees (KIP-98)."""
 
-    READ_UNCOMMITTED = 0, "All records."
-    READ_COMMITTED = 1, "Records of committed transactions and those outside of any, up to the first open transaction."
+    READ_UNCOMMITTED = enums.number(0, "All records.")
+    """All records."""
+    READ_COMMITTED = enums.number(
+        1, "Records of committed transactions and those outside of any, up to the first open transaction."
+    )
+    """Records of committed transactions and those outside of any, up to the first open transaction."""
 
 
 class LeaderRecoveryState(enums.NamedNumber):
     """Whether a leader recovers from an unclean election (KIP-704)."""
 
-    NO_CHANGE = -1, "In changes of a partition: as it was."
-    RECOVERED = 0, "It does not, or no longer."
-    RECOVERING = 1, "It does."
+    NO_CHANGE = enums.number(-1, "In changes of a partition: as it was.")
+    """In changes of a partition: as it was."""
+    RECOVERED = enums.number(0, "It does not, or no longer.")
+    """It does not, or no longer."""
+    RECOVERING = enums.number(1, "It does.")
+    """It does."""
 
 
 class ListOffsetsTimestamp(enums.NamedNumber):
     """What an offset is asked for by, other than a time: the timestamps below 0 in ListOffsets."""
 
-    EARLIEST_PENDING_UPLOAD = -6, "The first offset that is not yet in tiered storage.", 1023
-    LATEST_TIERED = -5, "The last offset that is in tiered storage.", 1005
-    EARLIEST_LOCAL = -4, "The first offset that is on the leader's disk.", 405
-    MAX = -3, "The offset of the record with the highest timestamp.", 734
-    EARLIEST = -2, "The first offset that there is."
-    LATEST = -1, "The end: the offset that comes next."
+    EARLIEST_PENDING_UPLOAD = enums.number(-6, "The first offset that is not yet in tiered storage.", 1023)
+    """The first offset that is not yet in tiered storage."""
+    LATEST_TIERED = enums.number(-5, "The last offset that is in tiered storage.", 1005)
+    """The last offset that is in tiered storage."""
+    EARLIEST_LOCAL = enums.number(-4, "The first offset that is on the leader's disk.", 405)
+    """The first offset that is on the leader's disk."""
+    MAX = enums.number(-3, "The offset of the record with the highest timestamp.", 734)
+    """The offset of the record with the highest timestamp."""
+    EARLIEST = enums.number(-2, "The first offset that there is.")
+    """The first offset that there is."""
+    LATEST = enums.number(-1, "The end: the offset that comes next.")
+    """The end: the offset that comes next."""
 
 
 class MetadataRecordType(enums.MessageNumber):
     """The records of the metadata log."""
 
-    REGISTER_BROKER_RECORD = 0, "RegisterBrokerRecord", 0, 4
-    UNREGISTER_BROKER_RECORD = 1, "UnregisterBrokerRecord", 0, 0
-    TOPIC_RECORD = 2, "TopicRecord", 0, 0
-    PARTITION_RECORD = 3, "PartitionRecord", 0, 2
-    CONFIG_RECORD = 4, "ConfigRecord", 0, 0
-    PARTITION_CHANGE_RECORD = 5, "PartitionChangeRecord", 0, 2
-    FENCE_BROKER_RECORD = 7, "FenceBrokerRecord", 0, 0
-    UNFENCE_BROKER_RECORD = 8, "UnfenceBrokerRecord", 0, 0
-    REMOVE_TOPIC_RECORD = 9, "RemoveTopicRecord", 0, 0
-    DELEGATION_TOKEN_RECORD = 10, "DelegationTokenRecord", 0, 0
-    USER_SCRAM_CREDENTIAL_RECORD = 11, "UserScramCredentialRecord", 0, 0
-    FEATURE_LEVEL_RECORD = 12, "FeatureLevelRecord", 0, 0
-    CLIENT_QUOTA_RECORD = 14, "ClientQuotaRecord", 0, 0
-    PRODUCER_IDS_RECORD = 15, "ProducerIdsRecord", 0, 0
-    BROKER_REGISTRATION_CHANGE_RECORD = 17, "BrokerRegistrationChangeRecord", 0, 3
-    ACCESS_CONTROL_ENTRY_RECORD = 18, "AccessControlEntryRecord", 0, 0
-    REMOVE_ACCESS_CONTROL_ENTRY_RECORD = 19, "RemoveAccessControlEntryRecord", 0, 0
-    NO_OP_RECORD = 20, "NoOpRecord", 0, 0
-    ZK_MIGRATION_STATE_RECORD = 21, "ZkMigrationStateRecord", 0, 0
-    REMOVE_USER_SCRAM_CREDENTIAL_RECORD = 22, "RemoveUserScramCredentialRecord", 0, 0
-    BEGIN_TRANSACTION_RECORD = 23, "BeginTransactionRecord", 0, 0
-    END_TRANSACTION_RECORD = 24, "EndTransactionRecord", 0, 0
-    ABORT_TRANSACTION_RECORD = 25, "AbortTransactionRecord", 0, 0
-    REMOVE_DELEGATION_TOKEN_RECORD = 26, "RemoveDelegationTokenRecord", 0, 0
-    REGISTER_CONTROLLER_RECORD = 27, "RegisterControllerRecord", 0, 0
-    CLEAR_ELR_RECORD = 28, "ClearElrRecord", 0, 0
-    UNREGISTER_CONTROLLER_RECORD = 29, "UnregisterControllerRecord", 0, 0
+    REGISTER_BROKER_RECORD = enums.number(0, "RegisterBrokerRecord", 0, 4)
+    UNREGISTER_BROKER_RECORD = enums.number(1, "UnregisterBrokerRecord", 0, 0)
+    TOPIC_RECORD = enums.number(2, "TopicRecord", 0, 0)
+    PARTITION_RECORD = enums.number(3, "PartitionRecord", 0, 2)
+    CONFIG_RECORD = enums.number(4, "ConfigRecord", 0, 0)
+    PARTITION_CHANGE_RECORD = enums.number(5, "PartitionChangeRecord", 0, 2)
+    FENCE_BROKER_RECORD = enums.number(7, "FenceBrokerRecord", 0, 0)
+    UNFENCE_BROKER_RECORD = enums.number(8, "UnfenceBrokerRecord", 0, 0)
+    REMOVE_TOPIC_RECORD = enums.number(9, "RemoveTopicRecord", 0, 0)
+    DELEGATION_TOKEN_RECORD = enums.number(10, "DelegationTokenRecord", 0, 0)
+    USER_SCRAM_CREDENTIAL_RECORD = enums.number(11, "UserScramCredentialRecord", 0, 0)
+    FEATURE_LEVEL_RECORD = enums.number(12, "FeatureLevelRecord", 0, 0)
+    CLIENT_QUOTA_RECORD = enums.number(14, "ClientQuotaRecord", 0, 0)
+    PRODUCER_IDS_RECORD = enums.number(15, "ProducerIdsRecord", 0, 0)
+    BROKER_REGISTRATION_CHANGE_RECORD = enums.number(17, "BrokerRegistrationChangeRecord", 0, 3)
+    ACCESS_CONTROL_ENTRY_RECORD = enums.number(18, "AccessControlEntryRecord", 0, 0)
+    REMOVE_ACCESS_CONTROL_ENTRY_RECORD = enums.number(19, "RemoveAccessControlEntryRecord", 0, 0)
+    NO_OP_RECORD = enums.number(20, "NoOpRecord", 0, 0)
+    ZK_MIGRATION_STATE_RECORD = enums.number(21, "ZkMigrationStateRecord", 0, 0)
+    REMOVE_USER_SCRAM_CREDENTIAL_RECORD = enums.number(22, "RemoveUserScramCredentialRecord", 0, 0)
+    BEGIN_TRANSACTION_RECORD = enums.number(23, "BeginTransactionRecord", 0, 0)
+    END_TRANSACTION_RECORD = enums.number(24, "EndTransactionRecord", 0, 0)
+    ABORT_TRANSACTION_RECORD = enums.number(25, "AbortTransactionRecord", 0, 0)
+    REMOVE_DELEGATION_TOKEN_RECORD = enums.number(26, "RemoveDelegationTokenRecord", 0, 0)
+    REGISTER_CONTROLLER_RECORD = enums.number(27, "RegisterControllerRecord", 0, 0)
+    CLEAR_ELR_RECORD = enums.number(28, "ClearElrRecord", 0, 0)
+    UNREGISTER_CONTROLLER_RECORD = enums.number(29, "UnregisterControllerRecord", 0, 0)
 
 
 class QuotaMatchType(enums.NamedNumber):
     """How the entities of quotas are chosen (KIP-546)."""
 
-    EXACT = 0, "By the name."
-    DEFAULT = 1, "The default entity of the type."
-    SPECIFIED = 2, "Every entity of the type that has a quota."
+    EXACT = enums.number(0, "By the name.")
+    """By the name."""
+    DEFAULT = enums.number(1, "The default entity of the type.")
+    """The default entity of the type."""
+    SPECIFIED = enums.number(2, "Every entity of the type that has a quota.")
+    """Every entity of the type that has a quota."""
 
 
 class RemoteLogRecordType(enums.MessageNumber):
     """The records of the topic in which tiered storage keeps its metadata."""
 
-    REMOTE_LOG_SEGMENT_METADATA_RECORD = 0, "RemoteLogSegmentMetadataRecord", 0, 0
-    REMOTE_LOG_SEGMENT_METADATA_UPDATE_RECORD = 1, "RemoteLogSegmentMetadataUpdateRecord", 0, 0
-    REMOTE_PARTITION_DELETE_METADATA_RECORD = 2, "RemotePartitionDeleteMetadataRecord", 0, 0
-    REMOTE_LOG_SEGMENT_METADATA_SNAPSHOT_RECORD = 3, "RemoteLogSegmentMetadataSnapshotRecord", 0, 0
+    REMOTE_LOG_SEGMENT_METADATA_RECORD = enums.number(0, "RemoteLogSegmentMetadataRecord", 0, 0)
+    REMOTE_LOG_SEGMENT_METADATA_UPDATE_RECORD = enums.number(1, "RemoteLogSegmentMetadataUpdateRecord", 0, 0)
+    REMOTE_PARTITION_DELETE_METADATA_RECORD = enums.number(2, "RemotePartitionDeleteMetadataRecord", 0, 0)
+    REMOTE_LOG_SEGMENT_METADATA_SNAPSHOT_RECORD = enums.number(3, "RemoteLogSegmentMetadataSnapshotRecord", 0, 0)
 
 
 class RemoteLogSegmentState(enums.NamedNumber):
     """State of a segment in tiered storage (KIP-405)."""
 
-    COPY_SEGMENT_STARTED = 0, "It is being copied."
-    COPY_SEGMENT_FINISHED = 1, "It is there and can be read."
-    DELETE_SEGMENT_STARTED = 2, "It is being deleted."
-    DELETE_SEGMENT_FINISHED = 3, "It is gone."
+    COPY_SEGMENT_STARTED = enums.number(0, "It is being copied.")
+    """It is being copied."""
+    COPY_SEGMENT_FINISHED = enums.number(1, "It is there and can be read.")
+    """It is there and can be read."""
+    DELETE_SEGMENT_STARTED = enums.number(2, "It is being deleted.")
+    """It is being deleted."""
+    DELETE_SEGMENT_FINISHED = enums.number(3, "It is gone.")
+    """It is gone."""
 
 
 class RemotePartitionDeleteState(enums.NamedNumber):
     """How far the deletion of a partition from tiered storage is (KIP-405)."""
 
-    DELETE_PARTITION_MARKED = 0, "It is to be deleted."
-    DELETE_PARTITION_STARTED = 1, "It is being deleted."
-    DELETE_PARTITION_FINISHED = 2, "It is gone."
+    DELETE_PARTITION_MARKED = enums.number(0, "It is to be deleted.")
+    """It is to be deleted."""
+    DELETE_PARTITION_STARTED = enums.number(1, "It is being deleted.")
+    """It is being deleted."""
+    DELETE_PARTITION_FINISHED = enums.number(2, "It is gone.")
+    """It is gone."""
 
 
 class ScramMechanism(enums.NamedNumber):
     """The SCRAM mechanism of a credential (KIP-554)."""
 
-    UNKNOWN = 0, "A mechanism that the receiver does not know."
-    SCRAM_SHA_256 = 1, "SCRAM-SHA-256."
-    SCRAM_SHA_512 = 2, "SCRAM-SHA-512."
+    UNKNOWN = enums.number(0, "A mechanism that the receiver does not know.")
+    """A mechanism that the receiver does not know."""
+    SCRAM_SHA_256 = enums.number(1, "SCRAM-SHA-256.")
+    """SCRAM-SHA-256."""
+    SCRAM_SHA_512 = enums.number(2, "SCRAM-SHA-512.")
+    """SCRAM-SHA-512."""
 
 
 class SecurityProtocol(enums.NamedNumber):
     """How connections to a listener are secured."""
 
-    PLAINTEXT = 0, "Neither encrypted nor authenticated."
-    SSL = 1, "TLS, which can authenticate by certificates."
-    SASL_PLAINTEXT = 2, "Authenticated by SASL, not encrypted."
-    SASL_SSL = 3, "Authenticated by SASL over TLS."
+    PLAINTEXT = enums.number(0, "Neither encrypted nor authenticated.")
+    """Neither encrypted nor authenticated."""
+    SSL = enums.number(1, "TLS, which can authenticate by certificates.")
+    """TLS, which can authenticate by certificates."""
+    SASL_PLAINTEXT = enums.number(2, "Authenticated by SASL, not encrypted.")
+    """Authenticated by SASL, not encrypted."""
+    SASL_SSL = enums.number(3, "Authenticated by SASL over TLS.")
+    """Authenticated by SASL over TLS."""
 
 
 class ShareAcquireMode(enums.NamedNumber):
     """How a share fetch counts the records that it acquires (KIP-1206)."""
 
-    BATCH_OPTIMIZED = 0, "Whole batches, so there may be more records than asked for."
-    RECORD_LIMIT = 1, "Never more records than asked for."
+    BATCH_OPTIMIZED = enums.number(0, "Whole batches, so there may be more records than asked for.")
+    """Whole batches, so there may be more records than asked for."""
+    RECORD_LIMIT = enums.number(1, "Never more records than asked for.")
+    """Never more records than asked for."""
 
 
 class ShareDeliveryState(enums.NamedNumber):
     """Delivery state of records of a share-partition (KIP-932)."""
 
-    AVAILABLE = 0, "They can be delivered."
-    ACQUIRED = 1, "A member has them and has not acknowledged them."
-    ACKNOWLEDGED = 2, "They are processed."
-    ARCHIVING = 3, "They are about to be archived."
-    ARCHIVED = 4, "They are not delivered again."
+    AVAILABLE = enums.number(0, "They can be delivered.")
+    """They can be delivered."""
+    ACQUIRED = enums.number(1, "A member has them and has not acknowledged them.")
+    """A member has them and has not acknowledged them."""
+    ACKNOWLEDGED = enums.number(2, "They are processed.")
+    """They are processed."""
+    ARCHIVING = enums.number(3, "They are about to be archived.")
+    """They are about to be archived."""
+    ARCHIVED = enums.number(4, "They are not delivered again.")
+    """They are not delivered again."""
 
 
 class ShareRecordType(enums.MessageNumber):
     """The records of the share coordinator, in __share_group_state: the version at the start of their keys."""
 
-    SHARE_SNAPSHOT = 0, "ShareSnapshotKey", 0, 0
-    SHARE_UPDATE = 1, "ShareUpdateKey", 0, 0
+    SHARE_SNAPSHOT = enums.number(0, "ShareSnapshotKey", 0, 0)
+    SHARE_UPDATE = enums.number(1, "ShareUpdateKey", 0, 0)
 
 
 class StreamsGroupStatus(enums.NamedNumber):
     """What keeps a Streams group from working as it should (KIP-1071)."""
 
-    STALE_TOPOLOGY = 0, "The member has an older topology than the group."
-    MISSING_SOURCE_TOPICS = 1, "Topics that the application reads are not there."
-    INCORRECTLY_PARTITIONED_TOPICS = 2, "Topics that are read together have different numbers of partitions."
-    MISSING_INTERNAL_TOPICS = 3, "Topics of the application's own are not there yet."
-    SHUTDOWN_APPLICATION = 4, "A member has asked the whole application to end."
-    ASSIGNMENT_DELAYED = 5, "The tasks are assigned later."
-    MISSING_CLIENT_TAGS = 6, "Members lack client tags that rack-aware assignment needs."
+    STALE_TOPOLOGY = enums.number(0, "The member has an older topology than the group.")
+    """The member has an older topology than the group."""
+    MISSING_SOURCE_TOPICS = enums.number(1, "Topics that the application reads are not there.")
+    """Topics that the application reads are not there."""
+    INCORRECTLY_PARTITIONED_TOPICS = enums.number(
+        2, "Topics that are read together have different numbers of partitions."
+    )
+    """Topics that are read together have different numbers of partitions."""
+    MISSING_INTERNAL_TOPICS = enums.number(3, "Topics of the application's own are not there yet.")
+    """Topics of the application's own are not there yet."""
+    SHUTDOWN_APPLICATION = enums.number(4, "A member has asked the whole application to end.")
+    """A member has asked the whole application to end."""
+    ASSIGNMENT_DELAYED = enums.number(5, "The tasks are assigned later.")
+    """The tasks are assigned later."""
+    MISSING_CLIENT_TAGS = enums.number(6, "Members lack client tags that rack-aware assignment needs.")
+    """Members lack client tags that rack-aware assignment needs."""
 
 
 class StreamsMemberState(enums.NamedNumber):
     """How far a member of a Streams group is with a new assignment (KIP-1071)."""
 
-    STABLE = 1, "It has what it shall have."
-    UNREVOKED_TASKS = 2, "It has yet to give up tasks."
-    UNRELEASED_TASKS = 3, "It waits for tasks that others have yet to give up."
-    UNKNOWN = 127, "A state that the coordinator does not know, written by a newer release."
+    STABLE = enums.number(1, "It has what it shall have.")
+    """It has what it shall have."""
+    UNREVOKED_TASKS = enums.number(2, "It has yet to give up tasks.")
+    """It has yet to give up tasks."""
+    UNRELEASED_TASKS = enums.number(3, "It waits for tasks that others have yet to give up.")
+    """It waits for tasks that others have yet to give up."""
+    UNKNOWN = enums.number(127, "A state that the coordinator does not know, written by a newer release.")
+    """A state that the coordinator does not know, written by a newer release."""
 
 
 class StreamsNodeType(enums.NamedNumber):
     """What a node of a Streams topology does."""
 
-    SOURCE = 1, "It reads topics."
-    PROCESSOR = 2, "It processes records."
-    SINK = 3, "It writes to a topic."
+    SOURCE = enums.number(1, "It reads topics.")
+    """It reads topics."""
+    PROCESSOR = enums.number(2, "It processes records.")
+    """It processes records."""
+    SINK = enums.number(3, "It writes to a topic.")
+    """It writes to a topic."""
 
 
 class StreamsTopologyDescriptionStatus(enums.NamedNumber):
     """Whether the description of a Streams group's topology is in the answer."""
 
-    NOT_REQUESTED = 0, "It was not asked for."
-    NOT_STORED = 1, "The coordinator has none."
-    ERROR = 2, "It could not be read."
-    AVAILABLE = 3, "It is there."
+    NOT_REQUESTED = enums.number(0, "It was not asked for.")
+    """It was not asked for."""
+    NOT_STORED = enums.number(1, "The coordinator has none.")
+    """The coordinator has none."""
+    ERROR = enums.number(2, "It could not be read.")
+    """It could not be read."""
+    AVAILABLE = enums.number(3, "It is there.")
+    """It is there."""
 
 
 class TimestampType(enums.NamedNumber):
     """What the timestamps of records say (KIP-32)."""
 
-    NO_TIMESTAMP_TYPE = -1, "There are none: the records are of the oldest format."
-    CREATE_TIME = 0, "When the producer made the record."
-    LOG_APPEND_TIME = 1, "When the broker wrote it."
+    NO_TIMESTAMP_TYPE = enums.number(-1, "There are none: the records are of the oldest format.")
+    """There are none: the records are of the oldest format."""
+    CREATE_TIME = enums.number(0, "When the producer made the record.")
+    """When the producer made the record."""
+    LOG_APPEND_TIME = enums.number(1, "When the broker wrote it.")
+    """When the broker wrote it."""
 
 
 class TransactionRecordType(enums.MessageNumber):
     """The records of the transaction coordinator, in __transaction_state: the version at the start of their keys."""
 
-    TRANSACTION_LOG = 0, "TransactionLogKey", 0, 0
+    TRANSACTION_LOG = enums.number(0, "TransactionLogKey", 0, 0)
 
 
 class TransactionState(enums.NamedNumber):
     """State of a transaction, in the log of the transaction coordinator (KIP-98)."""
 
-    EMPTY = 0, "None is open yet."
-    ONGOING = 1, "It is open."
-    PREPARE_COMMIT = 2, "It is to be committed; markers are being written."
-    PREPARE_ABORT = 3, "It is to be aborted; markers are being written."
-    COMPLETE_COMMIT = 4, "It is committed, and all markers are written."
-    COMPLETE_ABORT = 5, "It is aborted, and all markers are written."
-    DEAD = 6, "The transactional id has expired."
-    PREPARE_EPOCH_FENCE = 7, "The producer is to be fenced by a new epoch, and the transaction aborted."
+    EMPTY = enums.number(0, "None is open yet.")
+    """None is open yet."""
+    ONGOING = enums.number(1, "It is open.")
+    """It is open."""
+    PREPARE_COMMIT = enums.number(2, "It is to be committed; markers are being written.")
+    """It is to be committed; markers are being written."""
+    PREPARE_ABORT = enums.number(3, "It is to be aborted; markers are being written.")
+    """It is to be aborted; markers are being written."""
+    COMPLETE_COMMIT = enums.number(4, "It is committed, and all markers are written.")
+    """It is committed, and all markers are written."""
+    COMPLETE_ABORT = enums.number(5, "It is aborted, and all markers are written.")
+    """It is aborted, and all markers are written."""
+    DEAD = enums.number(6, "The transactional id has expired.")
+    """The transactional id has expired."""
+    PREPARE_EPOCH_FENCE = enums.number(7, "The producer is to be fenced by a new epoch, and the transaction aborted.")
+    """The producer is to be fenced by a new epoch, and the transaction aborted."""
 
 
 class ZkMigrationState(enums.NamedNumber):
     """How far the migration of metadata from ZooKeeper to KRaft is (KIP-866)."""
 
-    NONE = 0, "There is none: the cluster was made with KRaft."
-    MIGRATION = 1, "The metadata are copied, and changes are written to both sides."
-    PRE_MIGRATION = 2, "The metadata are not copied yet."
-    POST_MIGRATION = 3, "It is over."
-    ZK = 4, "The cluster still works with ZooKeeper."
+    NONE = enums.number(0, "There is none: the cluster was made with KRaft.")
+    """There is none: the cluster was made with KRaft."""
+    MIGRATION = enums.number(1, "The metadata are copied, and changes are written to both sides.")
+    """The metadata are copied, and changes are written to both sides."""
+    PRE_MIGRATION = enums.number(2, "The metadata are not copied yet.")
+    """The metadata are not copied yet."""
+    POST_MIGRATION = enums.number(3, "It is over.")
+    """It is over."""
+    ZK = enums.number(4, "The cluster still works with ZooKeeper.")
+    """The cluster still works with ZooKeeper."""
 
 
 FIELDS: dict[str, type[enums.NamedNumber]] = {

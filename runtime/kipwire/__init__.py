@@ -21,6 +21,7 @@ from kipwire.model.errors import (
     UnsupportedVersionError,
 )
 from kipwire.model.errors import Malformed as Malformed
+from kipwire.model.lazy import LazyModule as LazyModule
 from kipwire.model.structs import DEFAULT as DEFAULT
 from kipwire.model.structs import Field, FlexibleStruct, Struct
 from kipwire.model.structs import LazyStruct as LazyStruct

@@ -17,6 +17,7 @@ import pytest
 
 import kafka_messages
 import kipwire
+from kafka_messages.enums import ErrorCode
 from kafka_messages.fetch_request.v12 import FetchRequest
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
 from kafka_messages.metadata_response import v1, v5, v9, v11
@@ -97,7 +98,7 @@ def test_repr_can_be_read_and_evaluated() -> None:
 def test_classes_give_the_types_of_their_attributes() -> None:
     hints = typing.get_type_hints(MetadataResponseTopic)
     expected = {
-        "error_code": int,
+        "error_code": ErrorCode | int,
         "name": str | None,
         "topic_id": uuid.UUID,
         "is_internal": bool,

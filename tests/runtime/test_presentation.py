@@ -6,17 +6,23 @@ import pprint
 import subprocess
 import sys
 from io import StringIO
+from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis.vendor.pretty import pretty
 from rich.console import Console
 from rich.pretty import Pretty
 
+from kafka_messages.enums import ConfigResourceType, ErrorCode
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
+from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
+from kafka_messages.list_config_resources_request.v1 import ListConfigResourcesRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
 
 NAMES = {one.__name__: one for one in (MetadataResponse, MetadataResponseBroker, MetadataResponseTopic)} | {
-    "UUID": UUID
+    "UUID": UUID,
+    "ErrorCode": ErrorCode,
 }
 
 
@@ -28,6 +34,27 @@ def message() -> MetadataResponse:
 def test_repr_stays_one_line_that_can_be_evaluated() -> None:
     assert "\n" not in repr(message())
     assert eval(repr(message()), NAMES) == message()
+
+
+@pytest.mark.parametrize("number", [25, ErrorCode.UNKNOWN_MEMBER_ID])
+def test_a_number_with_a_name_is_shown_as_its_constant(number: int) -> None:
+    response = HeartbeatResponse(error_code=number)
+    assert repr(response) == "HeartbeatResponse(throttle_time_ms=0, error_code=ErrorCode.UNKNOWN_MEMBER_ID)"
+    assert "error_code=ErrorCode.UNKNOWN_MEMBER_ID" in pprint.pformat(response, width=20)
+    assert "error_code=ErrorCode.UNKNOWN_MEMBER_ID" in pretty(response)
+    names = {"HeartbeatResponse": HeartbeatResponse, "ErrorCode": ErrorCode}
+    assert eval(repr(response), names) == response == HeartbeatResponse.decode(response.encode())
+
+
+@pytest.mark.parametrize("value", [9999, -2, True, None, "NONE", 0.0])
+def test_a_value_without_a_name_is_shown_as_it_is(value: Any) -> None:
+    assert f"error_code={value!r})" in repr(HeartbeatResponse(error_code=value))
+
+
+def test_the_names_of_numbers_in_a_list_are_shown() -> None:
+    request = ListConfigResourcesRequest(resource_types=[2, ConfigResourceType.BROKER, 99])
+    shown = "ConfigResourceType.TOPIC, ConfigResourceType.BROKER, 99"
+    assert repr(request) == f"ListConfigResourcesRequest(resource_types=[{shown}])"
 
 
 def test_pprint_breaks_messages_into_lines() -> None:

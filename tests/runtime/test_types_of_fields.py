@@ -13,9 +13,11 @@ from typing import Any, assert_type
 
 import pytest
 
+from kafka_messages.enums import AcknowledgeType, ErrorCode
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
 from kafka_messages.metadata_response import v11
 from kafka_messages.metadata_response.v12 import MetadataResponseTopic
+from kafka_messages.share_fetch_request.v2 import AcknowledgementBatch
 from kafka_records.record_batch.v2 import RecordBatch
 from tests.support.docs_samples import run as run_sample
 from tests.support.docs_samples import samples
@@ -31,7 +33,8 @@ IMPORTS = ["generator", "runtime", "pipeline", "generated"]
 
 def test_type_checkers_know_the_fields_of_each_kind() -> None:
     topic = MetadataResponseTopic()
-    assert_type(topic.error_code, int)
+    assert_type(topic.error_code, ErrorCode | int)
+    assert_type(topic.topic_authorized_operations, int)  # bits are no members
     assert_type(topic.name, str | None)
     assert_type(topic.topic_id, uuid.UUID)
     assert_type(topic.is_internal, bool)
@@ -41,6 +44,32 @@ def test_type_checkers_know_the_fields_of_each_kind() -> None:
     assert_type(PartitionData().records, bytes | None)
     assert_type(v11.MetadataResponse().controller_id, int)  # its class is derived from the class of another version
     assert_type(RecordBatch().has_delete_horizon, bool)
+
+
+def plain_numbers(numbers: list[int]) -> dict[int, int]:
+    return dict.fromkeys(numbers, 0)
+
+
+def test_type_checkers_take_named_numbers_for_ints_and_ints_for_named_numbers() -> None:
+    topic = MetadataResponseTopic(error_code=3)
+    topic.error_code = 9999  # numbers without a name stay possible
+    topic.error_code += 1
+    topic.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    codes = [one.error_code for one in (topic, MetadataResponseTopic(error_code=ErrorCode.NONE))]
+    counts: dict[int, int] = {topic.error_code: 1}
+    assert counts.keys() <= plain_numbers(codes).keys()
+    batch = AcknowledgementBatch(acknowledge_types=codes)
+    batch.acknowledge_types = [AcknowledgeType.ACCEPT, 2]
+    assert AcknowledgeType.RELEASE in batch.acknowledge_types
+    plain: int = topic.error_code
+    assert plain == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    match topic.error_code:
+        case ErrorCode.NONE:
+            raise AssertionError
+        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            pass
+        case other:
+            raise AssertionError(other)
 
 
 def wrong_lines() -> list[int]:
@@ -174,13 +203,18 @@ class LanguageServer:
 
 
 USES = """\
+from kafka_messages.enums import ErrorCode
 from kafka_messages.fetch_response.v12 import PartitionData
+from kafka_messages.heartbeat_response.v4 import HeartbeatResponse
 from kafka_messages.metadata_response.v11 import MetadataResponse
 from kafka_messages.metadata_response.v12 import MetadataResponseBroker
 
 MetadataResponse().cluster_id
 MetadataResponseBroker().rack
 PartitionData().current_leader
+HeartbeatResponse().error_code
+HeartbeatResponse()
+ErrorCode.NOT_COORDINATOR
 """
 
 
@@ -196,10 +230,18 @@ def server(tmp_path: Path) -> Iterator[LanguageServer]:
 
 
 def test_editors_show_the_type_and_the_text_of_a_field(server: LanguageServer) -> None:
-    shown = [server.hover(line, text.index("()") + 4) for line, text in enumerate(USES.splitlines()) if "()" in text]
+    uses = [(line, text) for line, text in enumerate(USES.splitlines()) if text and not text.startswith("from ")]
+    shown = [server.hover(line, len(text.rstrip("()")) - 1) for line, text in uses]
     assert [" ".join(text.split()) for text in shown] == [
         "(variable) cluster_id: str | None Id of the cluster; null if the broker does not know it.",
         "(variable) rack: str | None Rack the broker is configured to be in; null if none is set.",
         "(variable) current_leader: LeaderIdAndEpoch Leader of the partition as known to the answering node, so that "
         "the client can redirect its fetch (tagged, from version 12 on; for ordinary clients KIP-951).",
+        "(variable) error_code: ErrorCode | int State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), "
+        "for instance, asks the member to rejoin the group.",
+        "class HeartbeatResponse( *, throttle_time_ms: int = 0, error_code: ErrorCode | int = 0 ) The group "
+        "coordinator's answer to Heartbeat; its error code also says when the member has to rejoin because of a "
+        "rebalance.",
+        "(constant) NOT_COORDINATOR: Literal[ErrorCode.NOT_COORDINATOR] This broker is not the coordinator of the "
+        "group or transactional id; find it again.",
     ]

@@ -15,6 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["AccessControlEntryRecord"]
 
 unpack_16sbB = struct.Struct(">16sbB").unpack_from
@@ -29,21 +33,21 @@ class AccessControlEntryRecord(kipwire.FlexibleMessage):
 
     id: uuid.UUID
     """Unique id of the ACL, by which a later record can remove it."""
-    resource_type: int
+    resource_type: _enums.AclResourceType | int
     """Type of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name: str
     """Name, or beginning of the names, of the protected resources, depending on the pattern type."""
-    pattern_type: int
+    pattern_type: _enums.AclPatternType | int
     """How the resource name is compared: 3 literal, 4 prefixed."""
     principal: str
     """Whom the ACL concerns, written as type and name, such as User:alice."""
     host: str
     """Host from which the principal acts; * stands for any host."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation concerned: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10
     describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
     commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect of the ACL: 2 denies, 3 allows."""
 
     NAME = "AccessControlEntryRecord"
@@ -68,13 +72,13 @@ class AccessControlEntryRecord(kipwire.FlexibleMessage):
         self,
         *,
         id: uuid.UUID = ZERO_UUID,
-        resource_type: int = 0,
+        resource_type: _enums.AclResourceType | int = 0,
         resource_name: str = "",
-        pattern_type: int = 0,
+        pattern_type: _enums.AclPatternType | int = 0,
         principal: str = "",
         host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.id = id
         self.resource_type = resource_type

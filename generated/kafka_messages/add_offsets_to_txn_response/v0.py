@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..add_offsets_to_txn_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AddOffsetsToTxnResponse"]
 
@@ -27,7 +30,7 @@ class AddOffsetsToTxnResponse(kipwire.Message):
     throttle_time_ms: int
     """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error and the offsets partition belongs to the transaction."""
 
     NAME = "AddOffsetsToTxnResponse"
@@ -44,7 +47,7 @@ class AddOffsetsToTxnResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
 

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..add_partitions_to_txn_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
@@ -29,7 +32,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within its topic."""
-    partition_error_code: int
+    partition_error_code: _enums.ErrorCode | int
     """Error of this partition; 0 = no error, it is part of the transaction."""
 
     FIELDS = (
@@ -38,7 +41,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, partition_error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
         self._unknown_tagged_fields = None

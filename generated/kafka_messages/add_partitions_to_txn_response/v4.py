@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..add_partitions_to_txn_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "AddPartitionsToTxnPartitionResult",
@@ -33,7 +36,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within its topic."""
-    partition_error_code: int
+    partition_error_code: _enums.ErrorCode | int
     """Error of this partition; 0 = no error, it is part of the transaction."""
 
     FIELDS = (
@@ -42,7 +45,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, partition_error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
         self._unknown_tagged_fields = None
@@ -158,7 +161,7 @@ class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error that concerns the whole request; 0 = no error. From version 4 on; before, errors are given per partition
     only."""
     results_by_transaction: list[AddPartitionsToTxnResult]
@@ -188,7 +191,7 @@ class AddPartitionsToTxnResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         results_by_transaction: list[AddPartitionsToTxnResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms

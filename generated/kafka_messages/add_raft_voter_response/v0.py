@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..add_raft_voter_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AddRaftVoterResponse"]
 
@@ -25,7 +28,7 @@ class AddRaftVoterResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the voter addition as a whole; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of a failed addition, or null if there is none."""
@@ -45,7 +48,9 @@ class AddRaftVoterResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message

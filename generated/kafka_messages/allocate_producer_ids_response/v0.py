@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..allocate_producer_ids_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AllocateProducerIdsResponse"]
 
@@ -27,7 +30,7 @@ class AllocateProducerIdsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the asking broker should hold back because of a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole allocation; 0 = no error."""
     producer_id_start: int
     """Lowest producer id of the reserved block (inclusive)."""
@@ -51,7 +54,12 @@ class AllocateProducerIdsResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id_start: int = 0, producer_id_len: int = 0
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        producer_id_start: int = 0,
+        producer_id_len: int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_client_quotas_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
 
@@ -79,7 +82,7 @@ class EntityData(kipwire.FlexibleStruct):
 class EntryData(kipwire.FlexibleStruct):
     """Results, one per quota entity of the request."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this quota entity; 0 means no error."""
     error_message: str | None
     """Human-readable reason why this entity's change failed; null if it succeeded."""
@@ -94,7 +97,11 @@ class EntryData(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = DEFAULT
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        error_message: str | None = "",
+        entity: list[EntityData] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message

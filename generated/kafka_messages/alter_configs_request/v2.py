@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_configs_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
 
@@ -80,7 +83,7 @@ class AlterableConfig(kipwire.FlexibleStruct):
 class AlterConfigsResource(kipwire.FlexibleStruct):
     """The resources to reconfigure, each with its complete new set of dynamic settings."""
 
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group; 8 stands for broker loggers, which
     only the incremental API handles."""
     resource_name: str
@@ -97,7 +100,11 @@ class AlterConfigsResource(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = DEFAULT
+        self,
+        *,
+        resource_type: _enums.ConfigResourceType | int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_configs_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
@@ -27,11 +30,11 @@ pack_bh = struct.Struct(">bh").pack
 class AlterConfigsResourceResponse(kipwire.Struct):
     """One result for every resource named in the request."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this resource; 0 means no error."""
     error_message: str | None
     """Why this resource could not be reconfigured, in words; null if there is nothing to say."""
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource, coded as in the request (2 topic, 4 broker, 16 client metrics, 32 group)."""
     resource_name: str
     """Name of the resource this result belongs to, as given in the request."""
@@ -45,7 +48,12 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        error_message: str | None = "",
+        resource_type: _enums.ConfigResourceType | int = 0,
+        resource_name: str = "",
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_partition_reassignments_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
 
@@ -27,7 +30,7 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error, the reassignment or cancellation was accepted."""
     error_message: str | None
     """Explanation of the partition's error; null if there was none."""
@@ -39,7 +42,9 @@ class ReassignablePartitionResponse(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
@@ -121,7 +126,7 @@ class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error that hit the request as a whole; 0 means no error at this level, see the partitions for their own
     outcome."""
     error_message: str | None
@@ -149,7 +154,7 @@ class AlterPartitionReassignmentsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         responses: list[ReassignableTopicResponse] = DEFAULT,
     ) -> None:

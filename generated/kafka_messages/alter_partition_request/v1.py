@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_partition_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionRequest"]
 
@@ -37,7 +40,7 @@ class PartitionData(kipwire.FlexibleStruct):
     change."""
     new_isr: list[int]
     """Broker ids of the proposed in-sync replicas. Up to version 2; later versions use NewIsrWithEpochs."""
-    leader_recovery_state: int
+    leader_recovery_state: _enums.LeaderRecoveryState | int
     """0 if the leader's log is considered recovered (the default), 1 while it is recovering after an unclean election
     (KIP-704)."""
     partition_epoch: int
@@ -59,7 +62,7 @@ class PartitionData(kipwire.FlexibleStruct):
         partition_index: int = 0,
         leader_epoch: int = 0,
         new_isr: list[int] = DEFAULT,
-        leader_recovery_state: int = 0,
+        leader_recovery_state: _enums.LeaderRecoveryState | int = 0,
         partition_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index

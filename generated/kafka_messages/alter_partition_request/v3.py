@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_partition_response import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["BrokerState", "PartitionData", "TopicData", "AlterPartitionRequest"]
 
@@ -75,7 +78,7 @@ class PartitionData(kipwire.FlexibleStruct):
     new_isr_with_epochs: list[BrokerState]
     """Proposed in-sync replicas with the broker epoch of each, so that a restarted replica is not admitted by mistake.
     Since version 3 (KIP-903)."""
-    leader_recovery_state: int
+    leader_recovery_state: _enums.LeaderRecoveryState | int
     """0 if the leader's log is considered recovered (the default), 1 while it is recovering after an unclean election
     (KIP-704)."""
     partition_epoch: int
@@ -97,7 +100,7 @@ class PartitionData(kipwire.FlexibleStruct):
         partition_index: int = 0,
         leader_epoch: int = 0,
         new_isr_with_epochs: list[BrokerState] = DEFAULT,
-        leader_recovery_state: int = 0,
+        leader_recovery_state: _enums.LeaderRecoveryState | int = 0,
         partition_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index

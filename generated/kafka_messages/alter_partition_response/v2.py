@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_partition_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
 
@@ -36,7 +39,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
     leader_id: int
     """Broker id of the partition's current leader according to the controller."""
@@ -44,7 +47,7 @@ class PartitionData(kipwire.FlexibleStruct):
     """Current leader epoch of the partition."""
     isr: list[int]
     """Broker ids of the replicas in sync after the request was handled."""
-    leader_recovery_state: int
+    leader_recovery_state: _enums.LeaderRecoveryState | int
     """0 if the leader counts as recovered (the default), 1 if it is still recovering from an unclean election
     (KIP-704)."""
     partition_epoch: int
@@ -65,11 +68,11 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
         isr: list[int] = DEFAULT,
-        leader_recovery_state: int = 0,
+        leader_recovery_state: _enums.LeaderRecoveryState | int = 0,
         partition_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index
@@ -141,7 +144,7 @@ class AlterPartitionResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole, such as a stale broker epoch; 0 means no error."""
     topics: list[TopicData]
     """Results grouped by topic."""
@@ -161,7 +164,9 @@ class AlterPartitionResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = DEFAULT) -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, topics: list[TopicData] = DEFAULT
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_replica_log_dirs_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
@@ -29,7 +32,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the placement of this partition's replica was accepted; 0 means no error."""
 
     FIELDS = (
@@ -38,7 +41,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None

@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_share_group_offsets_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "AlterShareGroupOffsetsResponsePartition",
@@ -35,7 +38,7 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the start offset of this partition was changed; 0 means no error."""
     error_message: str | None
     """Explanation of this partition's error; null if there is none."""
@@ -47,7 +50,9 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(
+        self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = None
+    ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
@@ -143,7 +148,7 @@ class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the request as a whole, such as an unsuitable group; 0 means no error at this level."""
     error_message: str | None
     """Explanation of the request-level error; null if there is none."""
@@ -175,7 +180,7 @@ class AlterShareGroupOffsetsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         responses: list[AlterShareGroupOffsetsResponseTopic] = DEFAULT,
     ) -> None:

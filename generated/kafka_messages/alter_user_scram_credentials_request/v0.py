@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_user_scram_credentials_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ScramCredentialDeletion", "ScramCredentialUpsertion", "AlterUserScramCredentialsRequest"]
 
@@ -30,7 +33,7 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
 
     name: str
     """User whose credential is removed."""
-    mechanism: int
+    mechanism: _enums.ScramMechanism | int
     """SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
 
     FIELDS = (
@@ -39,7 +42,7 @@ class ScramCredentialDeletion(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
+    def __init__(self, *, name: str = "", mechanism: _enums.ScramMechanism | int = 0) -> None:
         self.name = name
         self.mechanism = mechanism
         self._unknown_tagged_fields = None
@@ -70,7 +73,7 @@ class ScramCredentialUpsertion(kipwire.FlexibleStruct):
 
     name: str
     """User who gets the credential."""
-    mechanism: int
+    mechanism: _enums.ScramMechanism | int
     """SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
     iterations: int
     """Number of hash iterations that were used to derive salted_password."""
@@ -92,7 +95,7 @@ class ScramCredentialUpsertion(kipwire.FlexibleStruct):
         self,
         *,
         name: str = "",
-        mechanism: int = 0,
+        mechanism: _enums.ScramMechanism | int = 0,
         iterations: int = 0,
         salt: bytes = b"",
         salted_password: bytes = b"",

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..alter_user_scram_credentials_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AlterUserScramCredentialsResult", "AlterUserScramCredentialsResponse"]
 
@@ -28,7 +31,7 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
 
     user: str
     """Name of the user the result is about."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the changes to this user's credentials; 0 means no error."""
     error_message: str | None
     """Explanation of the user's error; null if there was none."""
@@ -40,7 +43,9 @@ class AlterUserScramCredentialsResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, user: str = "", error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, user: str = "", error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.user = user
         self.error_code = error_code
         self.error_message = error_message

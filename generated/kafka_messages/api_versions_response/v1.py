@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..api_versions_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
@@ -26,7 +29,7 @@ pack_hhh = struct.Struct(">hhh").pack
 class ApiVersion(kipwire.Struct):
     """One entry for every API the node serves on this listener."""
 
-    api_key: int
+    api_key: _enums.ApiKey | int
     """Numeric key of the API, e.g. 0 for Produce or 1 for Fetch."""
     min_version: int
     """Oldest version of this API the node accepts, inclusive."""
@@ -40,7 +43,7 @@ class ApiVersion(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
+    def __init__(self, *, api_key: _enums.ApiKey | int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key = api_key
         self.min_version = min_version
         self.max_version = max_version
@@ -59,7 +62,7 @@ class ApiVersionsResponse(kipwire.Message):
     response header version 0 so that clients of any age can read it.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in version 0 format and
     the client should retry with a lower version."""
     api_keys: list[ApiVersion]
@@ -82,7 +85,9 @@ class ApiVersionsResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, api_keys: list[ApiVersion] = DEFAULT, throttle_time_ms: int = 0) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, api_keys: list[ApiVersion] = DEFAULT, throttle_time_ms: int = 0
+    ) -> None:
         self.error_code = error_code
         self.api_keys = [] if api_keys is DEFAULT else api_keys
         self.throttle_time_ms = throttle_time_ms

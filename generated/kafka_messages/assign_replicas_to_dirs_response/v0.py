@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..assign_replicas_to_dirs_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsResponse"]
 
@@ -32,7 +35,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the directory of this partition's replica was recorded; 0 means no error."""
 
     FIELDS = (
@@ -41,7 +44,7 @@ class PartitionData(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None
@@ -130,7 +133,7 @@ class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the broker is asked to hold back because of a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the request as a whole, for instance an outdated broker epoch; 0 means no error at this
     level."""
     directories: list[DirectoryData]
@@ -152,7 +155,11 @@ class AssignReplicasToDirsResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, directories: list[DirectoryData] = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        directories: list[DirectoryData] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..begin_quorum_epoch_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "BeginQuorumEpochResponse"]
 
@@ -32,7 +35,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition; 0 for the metadata log."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error and that the voter follows the new leader."""
     leader_id: int
     """Node id of the leader as known to the responding voter; -1 if it knows none."""
@@ -48,7 +51,12 @@ class PartitionData(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -158,7 +166,7 @@ class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
     (KIP-595).
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at this level."""
     topics: list[TopicData]
     """Results grouped by topic; in practice the metadata log alone."""
@@ -181,7 +189,11 @@ class BeginQuorumEpochResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, topics: list[TopicData] = DEFAULT, node_endpoints: list[NodeEndpoint] = DEFAULT
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        topics: list[TopicData] = DEFAULT,
+        node_endpoints: list[NodeEndpoint] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..broker_heartbeat_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["BrokerHeartbeatResponse"]
 
@@ -25,7 +28,7 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the heartbeat as a whole, such as a stale broker epoch; 0 = no error."""
     is_caught_up: bool
     """True once the broker has read far enough in the metadata log to be considered up to date."""
@@ -55,7 +58,7 @@ class BrokerHeartbeatResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         is_caught_up: bool = False,
         is_fenced: bool = True,
         should_shut_down: bool = False,

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..broker_registration_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["BrokerRegistrationResponse"]
 
@@ -25,7 +28,7 @@ class BrokerRegistrationResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the registration; 0 = no error, the broker is registered."""
     broker_epoch: int
     """Epoch assigned to this incarnation of the broker, to be sent in its later requests; -1 (default) = none was
@@ -46,7 +49,9 @@ class BrokerRegistrationResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, broker_epoch: int = -1) -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, broker_epoch: int = -1
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.broker_epoch = broker_epoch

@@ -13,6 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["ConfigRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -23,7 +27,7 @@ class ConfigRecord(kipwire.FlexibleMessage):
     resource.
     """
 
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Type of the resource: 2 topic, 4 broker, 16 client metrics, 32 group."""
     resource_name: str
     """Name of the resource, a broker's being its id; empty for the cluster-wide default of brokers."""
@@ -47,7 +51,12 @@ class ConfigRecord(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", name: str = "", value: str | None = ""
+        self,
+        *,
+        resource_type: _enums.ConfigResourceType | int = 0,
+        resource_name: str = "",
+        name: str = "",
+        value: str | None = "",
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name

@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["TopicPartitions", "ConsumerGroupCurrentMemberAssignmentValue"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -119,7 +123,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Epoch the member has reached, as given to it in its heartbeat response."""
     previous_member_epoch: int
     """Epoch the member had before, so that a member which missed the last response is still accepted."""
-    state: int
+    state: _enums.GroupMemberState | int
     """State of the member in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for partitions other
     members have not released."""
     assigned_partitions: list[TopicPartitions]
@@ -149,7 +153,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
-        state: int = 0,
+        state: _enums.GroupMemberState | int = 0,
         assigned_partitions: list[TopicPartitions] = DEFAULT,
         partitions_pending_revocation: list[TopicPartitions] = DEFAULT,
     ) -> None:

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..consumer_group_describe_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ConsumerGroupDescribeResponse"]
 
@@ -273,7 +276,7 @@ class Member(kipwire.FlexibleStruct):
 class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether this group could be described; 0 means no error."""
     error_message: str | None
     """Explanation of this group's error; null if there is none."""
@@ -309,7 +312,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..consumer_group_describe_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ConsumerGroupDescribeResponse"]
 
@@ -136,7 +139,7 @@ class Member(kipwire.FlexibleStruct):
     """The partitions the member owns at present."""
     target_assignment: Assignment
     """The partitions the member is meant to own once reconciliation is complete."""
-    member_type: int
+    member_type: _enums.ConsumerGroupMemberType | int
     """Protocol the member speaks: 0 classic, 1 consumer, -1 (the default) unknown. Since version 1."""
 
     FIELDS = (
@@ -167,7 +170,7 @@ class Member(kipwire.FlexibleStruct):
         subscribed_topic_regex: str | None = None,
         assignment: Assignment = DEFAULT,
         target_assignment: Assignment = DEFAULT,
-        member_type: int = -1,
+        member_type: _enums.ConsumerGroupMemberType | int = -1,
     ) -> None:
         self.member_id = member_id
         self.instance_id = instance_id
@@ -283,7 +286,7 @@ class Member(kipwire.FlexibleStruct):
 class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether this group could be described; 0 means no error."""
     error_message: str | None
     """Explanation of this group's error; null if there is none."""
@@ -319,7 +322,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..consumer_group_heartbeat_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "Assignment", "ConsumerGroupHeartbeatResponse"]
 
@@ -101,7 +104,7 @@ class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the heartbeat as a whole; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of the error code; null if there is none."""
@@ -138,7 +141,7 @@ class ConsumerGroupHeartbeatResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         member_id: str | None = None,
         member_epoch: int = 0,

@@ -10,6 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["ControlRecordTypeSchema"]
 
 
@@ -18,7 +22,7 @@ class ControlRecordTypeSchema(kipwire.Message):
     Control records are written by brokers and hidden from applications.
     """
 
-    type: int
+    type: _enums.ControlRecordType | int
     """Kind of control record: 0 abort marker, 1 commit marker, 2 leader change, 3 snapshot header, 4 snapshot footer, 5
     kraft version, 6 kraft voters."""
 
@@ -31,7 +35,7 @@ class ControlRecordTypeSchema(kipwire.Message):
     FIELDS = (kipwire.Field("type", "Type", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, type: int = 0) -> None:
+    def __init__(self, *, type: _enums.ControlRecordType | int = 0) -> None:
         self.type = type
 
     def _read(self, data: bytes, pos: int) -> int:

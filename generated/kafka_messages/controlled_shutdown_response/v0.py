@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..controlled_shutdown_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["RemainingPartition", "ControlledShutdownResponse"]
 
@@ -63,7 +66,7 @@ class ControlledShutdownResponse(kipwire.Message):
     had no other leader.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request; 0 means no error."""
     remaining_partitions: list[RemainingPartition]
     """Partitions that the broker still leads; with none it may stop."""
@@ -82,7 +85,9 @@ class ControlledShutdownResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, remaining_partitions: list[RemainingPartition] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, remaining_partitions: list[RemainingPartition] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.remaining_partitions = [] if remaining_partitions is DEFAULT else remaining_partitions
 

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..controlled_shutdown_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["RemainingPartition", "ControlledShutdownResponse"]
 
@@ -69,7 +72,7 @@ class ControlledShutdownResponse(kipwire.FlexibleMessage):
     had no other leader.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request; 0 means no error."""
     remaining_partitions: list[RemainingPartition]
     """Partitions that the broker still leads; with none it may stop."""
@@ -88,7 +91,9 @@ class ControlledShutdownResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, remaining_partitions: list[RemainingPartition] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, remaining_partitions: list[RemainingPartition] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.remaining_partitions = [] if remaining_partitions is DEFAULT else remaining_partitions
         self._unknown_tagged_fields = None

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..controller_registration_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["Listener", "Feature", "ControllerRegistrationRequest"]
 
@@ -38,7 +41,7 @@ class Listener(kipwire.FlexibleStruct):
     """Host name or address to connect to."""
     port: int
     """TCP port to connect to."""
-    security_protocol: int
+    security_protocol: _enums.SecurityProtocol | int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
@@ -49,7 +52,9 @@ class Listener(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(
+        self, *, name: str = "", host: str = "", port: int = 0, security_protocol: _enums.SecurityProtocol | int = 0
+    ) -> None:
         self.name = name
         self.host = host
         self.port = port

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..controller_registration_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ControllerRegistrationResponse"]
 
@@ -26,7 +29,7 @@ class ControllerRegistrationResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the registering controller is asked to hold back because of a quota; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the registration was accepted; 0 means no error."""
     error_message: str | None
     """Explanation of why the registration failed; null if there is no error."""
@@ -46,7 +49,9 @@ class ControllerRegistrationResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message

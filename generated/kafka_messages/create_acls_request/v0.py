@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_acls_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
@@ -27,7 +30,7 @@ pack_bh = struct.Struct(">bh").pack
 class AclCreation(kipwire.Struct):
     """The entries to add; each is judged on its own and answered at the same position of the response."""
 
-    resource_type: int
+    resource_type: _enums.AclResourceType | int
     """Kind of resource the entry protects: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7
     user."""
     resource_name: str
@@ -37,11 +40,11 @@ class AclCreation(kipwire.Struct):
     """Who the entry applies to, written as type and name, for example User:alice; User:* means everybody."""
     host: str
     """Client address the entry applies to; "*" means any address."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation being allowed or denied: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster
     action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15
     two-phase commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect of the entry: 2 deny, 3 allow."""
 
     FIELDS = (
@@ -57,12 +60,12 @@ class AclCreation(kipwire.Struct):
     def __init__(
         self,
         *,
-        resource_type: int = 0,
+        resource_type: _enums.AclResourceType | int = 0,
         resource_name: str = "",
         principal: str = "",
         host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name

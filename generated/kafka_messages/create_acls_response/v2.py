@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_acls_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
@@ -26,7 +29,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 class AclCreationResult(kipwire.FlexibleStruct):
     """One outcome per requested entry, in the order of the request."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this entry; 0 = no error, the entry was added."""
     error_message: str | None
     """Human-readable detail on the failure of this entry; null = none."""
@@ -37,7 +40,7 @@ class AclCreationResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, error_message: str | None = "") -> None:
         self.error_code = error_code
         self.error_message = error_message
         self._unknown_tagged_fields = None

@@ -13,7 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_delegation_token_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CreateDelegationTokenResponse"]
 
@@ -27,7 +30,7 @@ pack_qqq = struct.Struct(">qqq").pack
 class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
     """Returns a newly created delegation token with its secret and its time limits."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the token was created; 0 if no error."""
     principal_type: str
     """Principal type of the token's owner, e.g. "User"."""
@@ -71,7 +74,7 @@ class CreateDelegationTokenResponse(kipwire.FlexibleMessage):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         principal_type: str = "",
         principal_name: str = "",
         issue_timestamp_ms: int = 0,

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_partitions_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CreatePartitionsTopicResult", "CreatePartitionsResponse"]
 
@@ -27,7 +30,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
 
     name: str
     """Name of the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this topic; 0 means no error."""
     error_message: str | None
     """Explanation of the topic's error; null if there was none."""
@@ -39,7 +42,9 @@ class CreatePartitionsTopicResult(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(
+        self, *, name: str = "", error_code: _enums.ErrorCode | int = 0, error_message: str | None = None
+    ) -> None:
         self.name = name
         self.error_code = error_code
         self.error_message = error_message

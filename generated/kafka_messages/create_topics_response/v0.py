@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_topics_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -22,7 +25,7 @@ class CreatableTopicResult(kipwire.Struct):
 
     name: str
     """Name of the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this topic; 0 means no error."""
 
     FIELDS = (
@@ -31,7 +34,7 @@ class CreatableTopicResult(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", error_code: int = 0) -> None:
+    def __init__(self, *, name: str = "", error_code: _enums.ErrorCode | int = 0) -> None:
         self.name = name
         self.error_code = error_code
 

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..create_topics_request import v5 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -36,7 +39,7 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
     """Value in effect, in its string form; null if there is none or it must not be shown."""
     read_only: bool
     """True if the config cannot be changed by clients."""
-    config_source: int
+    config_source: _enums.ConfigSource | int
     """Where the value comes from: 1 topic config, 2 dynamic broker config, 3 dynamic default for all brokers, 4 static
     broker config, 5 built-in default; -1 if not set."""
     is_sensitive: bool
@@ -57,7 +60,7 @@ class CreatableTopicConfigs(kipwire.FlexibleStruct):
         name: str = "",
         value: str | None = "",
         read_only: bool = False,
-        config_source: int = -1,
+        config_source: _enums.ConfigSource | int = -1,
         is_sensitive: bool = False,
     ) -> None:
         self.name = name
@@ -111,11 +114,11 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
 
     name: str
     """Name of the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this topic; 0 means no error."""
     error_message: str | None
     """Explanation of the topic's error; null if there was none."""
-    topic_config_error_code: int
+    topic_config_error_code: _enums.ErrorCode | int
     """Why the topic's properties are withheld although it was created, for instance a missing right to describe
     configs; 0 means no error (tagged, from version 5 on)."""
     num_partitions: int
@@ -142,9 +145,9 @@ class CreatableTopicResult(kipwire.FlexibleStruct):
         self,
         *,
         name: str = "",
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
-        topic_config_error_code: int = 0,
+        topic_config_error_code: _enums.ErrorCode | int = 0,
         num_partitions: int = -1,
         replication_factor: int = -1,
         configs: list[CreatableTopicConfigs] | None = DEFAULT,

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_acls_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
@@ -26,7 +29,7 @@ pack_bb = struct.Struct(">bb").pack
 class DeleteAclsFilter(kipwire.Struct):
     """The filters; every stored entry that fits at least one of them is to be removed."""
 
-    resource_type_filter: int
+    resource_type_filter: _enums.AclResourceType | int
     """Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name_filter: str | None
     """Resource name to match, interpreted as PatternTypeFilter says; null = any name."""
@@ -34,11 +37,11 @@ class DeleteAclsFilter(kipwire.Struct):
     """Principal to match, for example User:alice; null = any principal."""
     host_filter: str | None
     """Client address to match, as in the entry; null = any."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10
     describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
     commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect to match: 1 any, 2 deny, 3 allow."""
 
     FIELDS = (
@@ -54,12 +57,12 @@ class DeleteAclsFilter(kipwire.Struct):
     def __init__(
         self,
         *,
-        resource_type_filter: int = 0,
+        resource_type_filter: _enums.AclResourceType | int = 0,
         resource_name_filter: str | None = "",
         principal_filter: str | None = "",
         host_filter: str | None = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.resource_type_filter = resource_type_filter
         self.resource_name_filter = resource_name_filter

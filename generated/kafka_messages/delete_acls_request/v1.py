@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_acls_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
@@ -26,22 +29,22 @@ pack_bb = struct.Struct(">bb").pack
 class DeleteAclsFilter(kipwire.Struct):
     """The filters; every stored entry that fits at least one of them is to be removed."""
 
-    resource_type_filter: int
+    resource_type_filter: _enums.AclResourceType | int
     """Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name_filter: str | None
     """Resource name to match, interpreted as pattern_type_filter says; null = any name."""
-    pattern_type_filter: int
+    pattern_type_filter: _enums.AclPatternType | int
     """Which pattern types fit: 1 any, 2 match (every pattern that would apply to the name), 3 literal (default), 4
     prefixed. Since version 1 (KIP-290)."""
     principal_filter: str | None
     """Principal to match, for example User:alice; null = any principal."""
     host_filter: str | None
     """Client address to match, as in the entry; null = any."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10
     describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
     commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect to match: 1 any, 2 deny, 3 allow."""
 
     FIELDS = (
@@ -58,13 +61,13 @@ class DeleteAclsFilter(kipwire.Struct):
     def __init__(
         self,
         *,
-        resource_type_filter: int = 0,
+        resource_type_filter: _enums.AclResourceType | int = 0,
         resource_name_filter: str | None = "",
-        pattern_type_filter: int = 3,
+        pattern_type_filter: _enums.AclPatternType | int = 3,
         principal_filter: str | None = "",
         host_filter: str | None = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.resource_type_filter = resource_type_filter
         self.resource_name_filter = resource_name_filter

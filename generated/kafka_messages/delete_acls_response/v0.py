@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_acls_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
 
@@ -29,11 +32,11 @@ pack_bh = struct.Struct(">bh").pack
 class DeleteAclsMatchingAcl(kipwire.Struct):
     """The stored entries that fitted this filter."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of removing this one entry; 0 = no error, it was deleted."""
     error_message: str | None
     """Human-readable detail on why this entry could not be removed; null = none."""
-    resource_type: int
+    resource_type: _enums.AclResourceType | int
     """Kind of resource the entry protected: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7
     user."""
     resource_name: str
@@ -42,11 +45,11 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     """Principal the entry applied to, for example User:alice."""
     host: str
     """Client address the entry applied to; "*" = any."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation the entry governed: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action,
     10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
     commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect the entry had: 2 deny, 3 allow."""
 
     FIELDS = (
@@ -64,14 +67,14 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
-        resource_type: int = 0,
+        resource_type: _enums.AclResourceType | int = 0,
         resource_name: str = "",
         principal: str = "",
         host: str = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
@@ -141,7 +144,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
 class DeleteAclsFilterResult(kipwire.Struct):
     """One result per filter, in the order of the request."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this filter as a whole; 0 = no error."""
     error_message: str | None
     """Human-readable detail on why the filter failed; null = none."""
@@ -158,7 +161,7 @@ class DeleteAclsFilterResult(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         matching_acls: list[DeleteAclsMatchingAcl] = DEFAULT,
     ) -> None:

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_groups_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
@@ -26,7 +29,7 @@ class DeletableGroupResult(kipwire.Struct):
 
     group_id: str
     """Id of the group that this result is about."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Why the group was not deleted, for instance because it is not empty; 0 = no error, it is gone."""
 
     FIELDS = (
@@ -35,7 +38,7 @@ class DeletableGroupResult(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
+    def __init__(self, *, group_id: str = "", error_code: _enums.ErrorCode | int = 0) -> None:
         self.group_id = group_id
         self.error_code = error_code
 

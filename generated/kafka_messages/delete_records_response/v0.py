@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_records_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRecordsResponse"]
 
@@ -30,7 +33,7 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     """Number of the partition within the topic."""
     low_watermark: int
     """Smallest log start offset among the partition's live replicas after the deletion; -1 if the deletion failed."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -40,7 +43,9 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
+    def __init__(
+        self, *, partition_index: int = 0, low_watermark: int = 0, error_code: _enums.ErrorCode | int = 0
+    ) -> None:
         self.partition_index = partition_index
         self.low_watermark = low_watermark
         self.error_code = error_code

@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_share_group_offsets_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeleteShareGroupOffsetsResponseTopic", "DeleteShareGroupOffsetsResponse"]
 
@@ -33,7 +36,7 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
     """Name of the topic this outcome is about."""
     topic_id: uuid.UUID
     """Unique id of the topic (KIP-516)."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the offsets of this topic were removed; 0 if no error."""
     error_message: str | None
     """Readable explanation of this topic's error; null if there is none."""
@@ -51,7 +54,7 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.FlexibleStruct):
         *,
         topic_name: str = "",
         topic_id: uuid.UUID = ZERO_UUID,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
     ) -> None:
         self.topic_name = topic_name
@@ -101,7 +104,7 @@ class DeleteShareGroupOffsetsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the group or the whole request; 0 if no error."""
     error_message: str | None
     """Readable explanation of the top-level error; null if there is none."""
@@ -133,7 +136,7 @@ class DeleteShareGroupOffsetsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         responses: list[DeleteShareGroupOffsetsResponseTopic] = DEFAULT,
     ) -> None:

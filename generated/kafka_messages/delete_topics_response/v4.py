@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_topics_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -30,7 +33,7 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
     name: str
     """Name of the topic; from version 6 on null if the topic was requested by id and its name is unknown or must not be
     revealed."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this topic; 0 means no error."""
 
     FIELDS = (
@@ -39,7 +42,7 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", error_code: int = 0) -> None:
+    def __init__(self, *, name: str = "", error_code: _enums.ErrorCode | int = 0) -> None:
         self.name = name
         self.error_code = error_code
         self._unknown_tagged_fields = None

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..delete_topics_request import v6 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -34,7 +37,7 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
     revealed."""
     topic_id: uuid.UUID
     """Unique id of the topic (KIP-516), the zero UUID if not known. Since version 6."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this topic; 0 means no error."""
     error_message: str | None
     """Why the topic was not deleted, in words; null if there is nothing to add. Since version 5."""
@@ -52,7 +55,7 @@ class DeletableTopicResult(kipwire.FlexibleStruct):
         *,
         name: str | None = "",
         topic_id: uuid.UUID = ZERO_UUID,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
     ) -> None:
         self.name = name

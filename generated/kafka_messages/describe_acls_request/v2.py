@@ -13,7 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_acls_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeAclsRequest"]
 
@@ -25,23 +28,23 @@ pack_bbx = struct.Struct(">bbx").pack
 class DescribeAclsRequest(kipwire.FlexibleMessage):
     """Sent by admin clients to list the access control entries that match a filter (KIP-140)."""
 
-    resource_type_filter: int
+    resource_type_filter: _enums.AclResourceType | int
     """Kind of resource the entries shall protect: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation
     token, 7 user."""
     resource_name_filter: str | None
     """Name of the resource the entries shall protect; null matches every name."""
-    pattern_type_filter: int
+    pattern_type_filter: _enums.AclPatternType | int
     """How resource names are compared: 1 any pattern type, 2 every pattern that covers the name, 3 literal (default), 4
     prefixed (KIP-290)."""
     principal_filter: str | None
     """Principal the entries shall apply to, such as User:alice; null matches every principal."""
     host_filter: str | None
     """Client host the entries shall apply to; null matches every host."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation the entries shall be about: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9
     cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15
     two-phase commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow."""
 
     NAME = "DescribeAclsRequest"
@@ -66,13 +69,13 @@ class DescribeAclsRequest(kipwire.FlexibleMessage):
     def __init__(
         self,
         *,
-        resource_type_filter: int = 0,
+        resource_type_filter: _enums.AclResourceType | int = 0,
         resource_name_filter: str | None = "",
-        pattern_type_filter: int = 3,
+        pattern_type_filter: _enums.AclPatternType | int = 3,
         principal_filter: str | None = "",
         host_filter: str | None = "",
-        operation: int = 0,
-        permission_type: int = 0,
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
     ) -> None:
         self.resource_type_filter = resource_type_filter
         self.resource_name_filter = resource_name_filter

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_acls_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
@@ -33,11 +36,11 @@ class AclDescription(kipwire.Struct):
     """Principal the entry applies to, such as User:alice; User:* means everyone."""
     host: str
     """Client host the entry applies to; * means any host."""
-    operation: int
+    operation: _enums.AclOperation | int
     """Operation the entry is about: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action,
     10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase
     commit."""
-    permission_type: int
+    permission_type: _enums.AclPermissionType | int
     """Effect of the entry: 2 deny, 3 allow."""
 
     FIELDS = (
@@ -48,7 +51,14 @@ class AclDescription(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        principal: str = "",
+        host: str = "",
+        operation: _enums.AclOperation | int = 0,
+        permission_type: _enums.AclPermissionType | int = 0,
+    ) -> None:
         self.principal = principal
         self.host = host
         self.operation = operation
@@ -86,7 +96,7 @@ class AclDescription(kipwire.Struct):
 class DescribeAclsResource(kipwire.Struct):
     """Resource patterns that have matching entries."""
 
-    resource_type: int
+    resource_type: _enums.AclResourceType | int
     """Kind of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user."""
     resource_name: str
     """Name or name prefix of the protected resource; a literal * covers all of its kind."""
@@ -101,7 +111,11 @@ class DescribeAclsResource(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", acls: list[AclDescription] = DEFAULT
+        self,
+        *,
+        resource_type: _enums.AclResourceType | int = 0,
+        resource_name: str = "",
+        acls: list[AclDescription] = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
@@ -133,7 +147,7 @@ class DescribeAclsResponse(kipwire.Message):
     throttle_time_ms: int
     """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     error_message: str | None
     """Explanation of the error; null if there was none."""
@@ -160,7 +174,7 @@ class DescribeAclsResponse(kipwire.Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         resources: list[DescribeAclsResource] = DEFAULT,
     ) -> None:

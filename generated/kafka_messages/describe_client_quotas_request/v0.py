@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_client_quotas_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
@@ -26,7 +29,7 @@ class ComponentData(kipwire.Struct):
 
     entity_type: str
     """Kind of entity the condition is about: "user", "client-id" or "ip"."""
-    match_type: int
+    match_type: _enums.QuotaMatchType | int
     """How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any entity of this type
     that is specified."""
     match: str | None
@@ -39,7 +42,9 @@ class ComponentData(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
+    def __init__(
+        self, *, entity_type: str = "", match_type: _enums.QuotaMatchType | int = 0, match: str | None = ""
+    ) -> None:
         self.entity_type = entity_type
         self.match_type = match_type
         self.match = match

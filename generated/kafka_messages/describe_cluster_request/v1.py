@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_cluster_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeClusterRequest"]
 
@@ -27,7 +30,7 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
 
     include_cluster_authorized_operations: bool
     """Whether the answer should say which operations on the cluster the caller is authorized for."""
-    endpoint_type: int
+    endpoint_type: _enums.EndpointType | int
     """Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers."""
 
     NAME = "DescribeClusterRequest"
@@ -46,7 +49,9 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, include_cluster_authorized_operations: bool = False, endpoint_type: int = 1) -> None:
+    def __init__(
+        self, *, include_cluster_authorized_operations: bool = False, endpoint_type: _enums.EndpointType | int = 1
+    ) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.endpoint_type = endpoint_type
         self._unknown_tagged_fields = None

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_cluster_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeClusterRequest"]
 
@@ -27,7 +30,7 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
 
     include_cluster_authorized_operations: bool
     """Whether the answer should say which operations on the cluster the caller is authorized for."""
-    endpoint_type: int
+    endpoint_type: _enums.EndpointType | int
     """Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers."""
     include_fenced_brokers: bool
     """Whether fenced brokers are listed too; only applies to brokers, not to controllers."""
@@ -53,7 +56,7 @@ class DescribeClusterRequest(kipwire.FlexibleMessage):
         self,
         *,
         include_cluster_authorized_operations: bool = False,
-        endpoint_type: int = 1,
+        endpoint_type: _enums.EndpointType | int = 1,
         include_fenced_brokers: bool = False,
     ) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_cluster_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
 
@@ -94,11 +97,11 @@ class DescribeClusterResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 if no error."""
     error_message: str | None
     """Readable explanation of the error; null if there is none."""
-    endpoint_type: int
+    endpoint_type: _enums.EndpointType | int
     """Which nodes are listed in Brokers: 1 brokers, 2 controllers (KIP-919)."""
     cluster_id: str
     """Id of the cluster that answered."""
@@ -135,9 +138,9 @@ class DescribeClusterResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
-        endpoint_type: int = 1,
+        endpoint_type: _enums.EndpointType | int = 1,
         cluster_id: str = "",
         controller_id: int = -1,
         brokers: list[DescribeClusterBroker] = DEFAULT,

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_configs_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
@@ -25,7 +28,7 @@ pack_bh = struct.Struct(">bh").pack
 class DescribeConfigsResource(kipwire.Struct):
     """The resources whose configuration is wanted."""
 
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
     """Name of the resource: a topic name, a broker id in decimal digits, a group id and so on, according to its
@@ -41,7 +44,11 @@ class DescribeConfigsResource(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = DEFAULT
+        self,
+        *,
+        resource_type: _enums.ConfigResourceType | int = 0,
+        resource_name: str = "",
+        configuration_keys: list[str] | None = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_configs_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeConfigsResourceResult", "DescribeConfigsResult", "DescribeConfigsResponse"]
 
@@ -105,11 +108,11 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 class DescribeConfigsResult(kipwire.Struct):
     """One result per requested resource."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the configuration of this resource could be read; 0 means no error."""
     error_message: str | None
     """Explanation of this resource's error; null if there is none."""
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
     """Name of the resource, as it was asked for."""
@@ -128,9 +131,9 @@ class DescribeConfigsResult(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
-        resource_type: int = 0,
+        resource_type: _enums.ConfigResourceType | int = 0,
         resource_name: str = "",
         configs: list[DescribeConfigsResourceResult] = DEFAULT,
     ) -> None:

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_configs_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "DescribeConfigsSynonym",
@@ -39,7 +42,7 @@ class DescribeConfigsSynonym(kipwire.FlexibleStruct):
     """Name under which the value is set at that place, possibly different from the described setting's name."""
     value: str | None
     """Value found there, as text; null if it has none or is sensitive."""
-    source: int
+    source: _enums.ConfigSource | int
     """Where this value is set: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic default), 4 static
     broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group."""
 
@@ -50,7 +53,7 @@ class DescribeConfigsSynonym(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
+    def __init__(self, *, name: str = "", value: str | None = "", source: _enums.ConfigSource | int = 0) -> None:
         self.name = name
         self.value = value
         self.source = source
@@ -102,14 +105,14 @@ class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
     """Value in effect, as text; null if it has none or must not be shown because it is sensitive."""
     read_only: bool
     """True if the setting cannot be altered while the cluster runs."""
-    config_source: int
+    config_source: _enums.ConfigSource | int
     """Where the value comes from: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic default), 4
     static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group; -1 if not set."""
     is_sensitive: bool
     """True if the setting holds a secret, such as a password, whose value is withheld."""
     synonyms: list[DescribeConfigsSynonym]
     """Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms was set."""
-    config_type: int
+    config_type: _enums.ConfigType | int
     """Data type of the setting: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 list, 8 class, 9
     password. Since version 3."""
     documentation: str | None
@@ -135,10 +138,10 @@ class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
         name: str = "",
         value: str | None = "",
         read_only: bool = False,
-        config_source: int = -1,
+        config_source: _enums.ConfigSource | int = -1,
         is_sensitive: bool = False,
         synonyms: list[DescribeConfigsSynonym] = DEFAULT,
-        config_type: int = 0,
+        config_type: _enums.ConfigType | int = 0,
         documentation: str | None = "",
     ) -> None:
         self.name = name
@@ -212,11 +215,11 @@ class DescribeConfigsResourceResult(kipwire.FlexibleStruct):
 class DescribeConfigsResult(kipwire.FlexibleStruct):
     """One result per requested resource."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the configuration of this resource could be read; 0 means no error."""
     error_message: str | None
     """Explanation of this resource's error; null if there is none."""
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
     """Name of the resource, as it was asked for."""
@@ -235,9 +238,9 @@ class DescribeConfigsResult(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
-        resource_type: int = 0,
+        resource_type: _enums.ConfigResourceType | int = 0,
         resource_name: str = "",
         configs: list[DescribeConfigsResourceResult] = DEFAULT,
     ) -> None:

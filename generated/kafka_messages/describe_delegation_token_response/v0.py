@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_delegation_token_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
 
@@ -175,7 +178,7 @@ class DescribedDelegationToken(kipwire.Struct):
 class DescribeDelegationTokenResponse(kipwire.Message):
     """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the tokens could be listed; 0 means no error."""
     tokens: list[DescribedDelegationToken]
     """The tokens found."""
@@ -198,7 +201,11 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, tokens: list[DescribedDelegationToken] = DEFAULT, throttle_time_ms: int = 0
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        tokens: list[DescribedDelegationToken] = DEFAULT,
+        throttle_time_ms: int = 0,
     ) -> None:
         self.error_code = error_code
         self.tokens = [] if tokens is DEFAULT else tokens

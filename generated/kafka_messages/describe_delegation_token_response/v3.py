@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_delegation_token_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
 
@@ -220,7 +223,7 @@ class DescribedDelegationToken(kipwire.FlexibleStruct):
 class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
     """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the tokens could be listed; 0 means no error."""
     tokens: list[DescribedDelegationToken]
     """The tokens found."""
@@ -243,7 +246,11 @@ class DescribeDelegationTokenResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, tokens: list[DescribedDelegationToken] = DEFAULT, throttle_time_ms: int = 0
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        tokens: list[DescribedDelegationToken] = DEFAULT,
+        throttle_time_ms: int = 0,
     ) -> None:
         self.error_code = error_code
         self.tokens = [] if tokens is DEFAULT else tokens

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_groups_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
 
@@ -127,7 +130,7 @@ class DescribedGroupMember(kipwire.Struct):
 class DescribedGroup(kipwire.Struct):
     """One description for each group asked for."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error instead of the state
     Dead."""
     group_id: str
@@ -155,7 +158,7 @@ class DescribedGroup(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         group_id: str = "",
         group_state: str = "",
         protocol_type: str = "",

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_log_dirs_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
 
@@ -113,7 +116,7 @@ class DescribeLogDirsTopic(kipwire.FlexibleStruct):
 class DescribeLogDirsResult(kipwire.FlexibleStruct):
     """One element per log directory of the broker."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of this log directory, for instance that its storage has failed; 0 = no error."""
     log_dir: str
     """Absolute path of the log directory on the broker's host."""
@@ -127,7 +130,9 @@ class DescribeLogDirsResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, log_dir: str = "", topics: list[DescribeLogDirsTopic] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, log_dir: str = "", topics: list[DescribeLogDirsTopic] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
         self.topics = [] if topics is DEFAULT else topics
@@ -161,7 +166,7 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of the request as a whole, such as a missing authorization; 0 = no error. From version 3 on."""
     results: list[DescribeLogDirsResult]
     """One element per log directory of the broker."""
@@ -182,7 +187,11 @@ class DescribeLogDirsResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        results: list[DescribeLogDirsResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_producers_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ProducerState", "PartitionResponse", "TopicResponse", "DescribeProducersResponse"]
 
@@ -101,7 +104,7 @@ class PartitionResponse(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of this partition's error; null if there is none to add to the code."""
@@ -120,7 +123,7 @@ class PartitionResponse(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         active_producers: list[ProducerState] = DEFAULT,
     ) -> None:

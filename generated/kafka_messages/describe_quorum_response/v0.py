@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_quorum_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "DescribeQuorumResponse"]
 
@@ -61,7 +64,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition; 0 for the metadata topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of this partition, for instance that the node is not its leader; 0 = no error."""
     leader_id: int
     """Node id of the current quorum leader; -1 = unknown."""
@@ -89,7 +92,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
         high_watermark: int = 0,
@@ -170,7 +173,7 @@ class TopicData(kipwire.FlexibleStruct):
 class DescribeQuorumResponse(kipwire.FlexibleMessage):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of the request as a whole; 0 = no error."""
     topics: list[TopicData]
     """The described topics, as asked for in the request."""
@@ -189,7 +192,7 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, topics: list[TopicData] = DEFAULT) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, topics: list[TopicData] = DEFAULT) -> None:
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_quorum_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "Listener", "Node", "DescribeQuorumResponse"]
 
@@ -105,7 +108,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition; 0 for the metadata topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of this partition, for instance that the node is not its leader; 0 = no error."""
     error_message: str | None
     """Explanation of this partition's error for humans; null = none. From version 2 on."""
@@ -136,7 +139,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         leader_id: int = 0,
         leader_epoch: int = 0,
@@ -318,7 +321,7 @@ class Node(kipwire.FlexibleStruct):
 class DescribeQuorumResponse(kipwire.FlexibleMessage):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of the request as a whole; 0 = no error."""
     error_message: str | None
     """Explanation of the request's error for humans; null = none. From version 2 on."""
@@ -346,7 +349,7 @@ class DescribeQuorumResponse(kipwire.FlexibleMessage):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         topics: list[TopicData] = DEFAULT,
         nodes: list[Node] = DEFAULT,

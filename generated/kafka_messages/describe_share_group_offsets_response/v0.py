@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_share_group_offsets_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "DescribeShareGroupOffsetsResponsePartition",
@@ -44,7 +47,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
     with."""
     leader_epoch: int
     """Leader epoch of the partition that goes with the state."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of this partition's error; null if there is none."""
@@ -64,7 +67,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.FlexibleStruct):
         partition_index: int = 0,
         start_offset: int = 0,
         leader_epoch: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
     ) -> None:
         self.partition_index = partition_index
@@ -164,7 +167,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
     """Id of the share group."""
     topics: list[DescribeShareGroupOffsetsResponseTopic]
     """Offsets of the group, grouped by topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for the group as a whole; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of the group's error; null if there is none."""
@@ -187,7 +190,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.FlexibleStruct):
         *,
         group_id: str = "",
         topics: list[DescribeShareGroupOffsetsResponseTopic] = DEFAULT,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
     ) -> None:
         self.group_id = group_id

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_topic_partitions_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "DescribeTopicPartitionsResponsePartition",
@@ -39,7 +42,7 @@ pack_ix = struct.Struct(">ix").pack
 class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
     """Partitions of the topic that fit on this page."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this partition, e.g. no leader available; 0 if no error."""
     partition_index: int
     """Index of the partition within its topic, starting at 0."""
@@ -83,7 +86,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
@@ -186,7 +189,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.FlexibleStruct):
 class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
     """Descriptions of the topics on this page."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
     name: str | None
     """Name of the topic; may be null if it is not known."""
@@ -218,7 +221,7 @@ class DescribeTopicPartitionsResponseTopic(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         name: str | None = "",
         topic_id: uuid.UUID = ZERO_UUID,
         is_internal: bool = False,

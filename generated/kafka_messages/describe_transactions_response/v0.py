@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_transactions_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicData", "TransactionState", "DescribeTransactionsResponse"]
 
@@ -75,7 +78,7 @@ class TopicData(kipwire.FlexibleStruct):
 class TransactionState(kipwire.FlexibleStruct):
     """One description per requested transactional id."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether this transactional id could be described; 0 means no error."""
     transactional_id: str
     """The transactional id described here."""
@@ -107,7 +110,7 @@ class TransactionState(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         transactional_id: str = "",
         transaction_state: str = "",
         transaction_timeout_ms: int = 0,

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..describe_user_scram_credentials_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResult", "DescribeUserScramCredentialsResponse"]
 
@@ -29,7 +32,7 @@ pack_ih = struct.Struct(">ih").pack
 class CredentialInfo(kipwire.FlexibleStruct):
     """The user's credentials, at most one per mechanism."""
 
-    mechanism: int
+    mechanism: _enums.ScramMechanism | int
     """SCRAM mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512."""
     iterations: int
     """Number of hash iterations with which the credential was salted."""
@@ -40,7 +43,7 @@ class CredentialInfo(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
+    def __init__(self, *, mechanism: _enums.ScramMechanism | int = 0, iterations: int = 0) -> None:
         self.mechanism = mechanism
         self.iterations = iterations
         self._unknown_tagged_fields = None
@@ -61,7 +64,7 @@ class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
 
     user: str
     """Name of the user described here."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether this user could be described, e.g. no credentials exist or the user was named twice; 0 means no error."""
     error_message: str | None
     """Explanation of this user's error; null if there is none."""
@@ -80,7 +83,7 @@ class DescribeUserScramCredentialsResult(kipwire.FlexibleStruct):
         self,
         *,
         user: str = "",
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         credential_infos: list[CredentialInfo] = DEFAULT,
     ) -> None:
@@ -134,7 +137,7 @@ class DescribeUserScramCredentialsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the request as a whole, such as missing authorization; 0 means no error at this level."""
     error_message: str | None
     """Explanation of the request-level error; null if there is none."""
@@ -163,7 +166,7 @@ class DescribeUserScramCredentialsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         results: list[DescribeUserScramCredentialsResult] = DEFAULT,
     ) -> None:

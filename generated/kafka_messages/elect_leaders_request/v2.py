@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..elect_leaders_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
@@ -76,7 +79,7 @@ class ElectLeadersRequest(kipwire.FlexibleMessage):
     by KIP-183 and generalized by KIP-460.
     """
 
-    election_type: int
+    election_type: _enums.ElectionType | int
     """Kind of election: 0 preferred replica, 1 unclean, which may lose data. Version 0 always elects the preferred
     replica."""
     topic_partitions: list[TopicPartitions] | None
@@ -104,7 +107,7 @@ class ElectLeadersRequest(kipwire.FlexibleMessage):
     def __init__(
         self,
         *,
-        election_type: int = 0,
+        election_type: _enums.ElectionType | int = 0,
         topic_partitions: list[TopicPartitions] | None = DEFAULT,
         timeout_ms: int = 60000,
     ) -> None:

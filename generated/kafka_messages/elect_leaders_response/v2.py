@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..elect_leaders_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
 
@@ -27,7 +30,7 @@ class PartitionResult(kipwire.FlexibleStruct):
 
     partition_id: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether this partition's election succeeded; 0 if no error, other codes also say that no election was needed."""
     error_message: str | None
     """Readable explanation of this partition's error; null if there is none."""
@@ -39,7 +42,9 @@ class PartitionResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, partition_id: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.partition_id = partition_id
         self.error_code = error_code
         self.error_message = error_message
@@ -116,7 +121,7 @@ class ElectLeadersResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the whole request, e.g. missing authorization; 0 if no error. Version 0 only has errors per
     partition."""
     replica_election_results: list[ReplicaElectionResult]
@@ -146,7 +151,7 @@ class ElectLeadersResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         replica_election_results: list[ReplicaElectionResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..end_quorum_epoch_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "EndQuorumEpochResponse"]
 
@@ -32,7 +35,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the voter accepted the resignation for this partition; 0 means no error."""
     leader_id: int
     """Node id of the leader as known to the answering voter; -1 if it knows none."""
@@ -48,7 +51,12 @@ class PartitionData(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -158,7 +166,7 @@ class EndQuorumEpochResponse(kipwire.FlexibleMessage):
     (KIP-595).
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at this level."""
     topics: list[TopicData]
     """The outcomes, grouped by Raft-replicated topic."""
@@ -181,7 +189,11 @@ class EndQuorumEpochResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, topics: list[TopicData] = DEFAULT, node_endpoints: list[NodeEndpoint] = DEFAULT
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        topics: list[TopicData] = DEFAULT,
+        node_endpoints: list[NodeEndpoint] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics

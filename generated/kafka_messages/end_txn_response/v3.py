@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..end_txn_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["EndTxnResponse"]
 
@@ -25,7 +28,7 @@ class EndTxnResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of ending the transaction; 0 = no error."""
 
     NAME = "EndTxnResponse"
@@ -42,7 +45,7 @@ class EndTxnResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self._unknown_tagged_fields = None

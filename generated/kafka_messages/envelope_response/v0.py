@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..envelope_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["EnvelopeResponse"]
 
@@ -27,7 +30,7 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
 
     response_data: bytes | None
     """The wrapped response as bytes, header included; null if the envelope itself failed."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the envelope, not the request within; 0 if the wrapped request was processed and answered."""
 
     NAME = "EnvelopeResponse"
@@ -44,7 +47,7 @@ class EnvelopeResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, response_data: bytes | None = None, error_code: int = 0) -> None:
+    def __init__(self, *, response_data: bytes | None = None, error_code: _enums.ErrorCode | int = 0) -> None:
         self.response_data = response_data
         self.error_code = error_code
         self._unknown_tagged_fields = None

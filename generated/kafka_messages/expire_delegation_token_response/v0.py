@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..expire_delegation_token_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ExpireDelegationTokenResponse"]
 
@@ -22,7 +25,7 @@ pack_hqi = struct.Struct(">hqi").pack
 class ExpireDelegationTokenResponse(kipwire.Message):
     """Answer to a request to change the expiry of a delegation token (KIP-48)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     expiry_timestamp_ms: int
     """Time at which the token now expires, in milliseconds since the epoch."""
@@ -45,7 +48,9 @@ class ExpireDelegationTokenResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0
+    ) -> None:
         self.error_code = error_code
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..fetch_response import v7 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 
@@ -158,7 +161,7 @@ class FetchRequest(kipwire.Message):
     max_bytes: int
     """Upper bound in bytes for the whole response; not strict, since the first non-empty record batch is returned even
     if larger."""
-    isolation_level: int
+    isolation_level: _enums.IsolationLevel | int
     """Visibility of transactional records: 0 read uncommitted (all records), 1 read committed (only up to the last
     stable offset, with the aborted transactions named)."""
     session_id: int
@@ -199,7 +202,7 @@ class FetchRequest(kipwire.Message):
         max_wait_ms: int = 0,
         min_bytes: int = 0,
         max_bytes: int = 2147483647,
-        isolation_level: int = 0,
+        isolation_level: _enums.IsolationLevel | int = 0,
         session_id: int = 0,
         session_epoch: int = -1,
         topics: list[FetchTopic] = DEFAULT,

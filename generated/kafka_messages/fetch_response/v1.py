@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..fetch_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "FetchableTopicResponse", "FetchResponse"]
 
@@ -28,7 +31,7 @@ class PartitionData(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of reading this partition; 0 means no error."""
     high_watermark: int
     """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
@@ -44,7 +47,12 @@ class PartitionData(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, error_code: int = 0, high_watermark: int = 0, records: bytes | None = None
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        high_watermark: int = 0,
+        records: bytes | None = None,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..fetch_request import v12 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "EpochEndOffset",
@@ -175,7 +178,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of reading this partition; 0 means no error."""
     high_watermark: int
     """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
@@ -228,7 +231,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
@@ -388,7 +391,7 @@ class FetchResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at this level (from
     version 7 on)."""
     session_id: int
@@ -418,7 +421,7 @@ class FetchResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         session_id: int = 0,
         responses: list[FetchableTopicResponse] = DEFAULT,
     ) -> None:

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..fetch_request import v5 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
 
@@ -59,7 +62,7 @@ class PartitionData(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of reading this partition; 0 means no error."""
     high_watermark: int
     """Current high watermark: the offset up to which, exclusively, records are replicated well enough to be read."""
@@ -96,7 +99,7 @@ class PartitionData(kipwire.Struct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,

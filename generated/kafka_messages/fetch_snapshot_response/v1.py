@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..fetch_snapshot_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "SnapshotId",
@@ -105,7 +108,7 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
 
     index: int
     """Index of the partition; 0 for the metadata log."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this partition, e.g. snapshot not found or position out of range; 0 if no error."""
     snapshot_id: SnapshotId
     """Identifies the snapshot the bytes were read from."""
@@ -133,7 +136,7 @@ class PartitionSnapshot(kipwire.FlexibleStruct):
         self,
         *,
         index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         snapshot_id: SnapshotId = DEFAULT,
         current_leader: LeaderIdAndEpoch = DEFAULT,
         size: int = 0,
@@ -291,7 +294,7 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the sender of the request should hold back because a quota was exceeded; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the whole request; 0 if no error."""
     topics: list[TopicSnapshot]
     """Snapshot pieces, grouped by topic."""
@@ -318,7 +321,7 @@ class FetchSnapshotResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         topics: list[TopicSnapshot] = DEFAULT,
         node_endpoints: list[NodeEndpoint] = DEFAULT,
     ) -> None:

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..find_coordinator_response import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -27,7 +30,7 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
 
     key: str
     """Group id or transactional id whose coordinator is sought. Only up to version 3; later see CoordinatorKeys."""
-    key_type: int
+    key_type: _enums.CoordinatorType | int
     """Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows only groups."""
 
     NAME = "FindCoordinatorRequest"
@@ -44,7 +47,7 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, key: str = "", key_type: int = 0) -> None:
+    def __init__(self, *, key: str = "", key_type: _enums.CoordinatorType | int = 0) -> None:
         self.key = key
         self.key_type = key_type
         self._unknown_tagged_fields = None

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..find_coordinator_response import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -26,7 +29,7 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
     it before they talk to the coordinator. From version 4 on several keys fit in one request.
     """
 
-    key_type: int
+    key_type: _enums.CoordinatorType | int
     """Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows only groups."""
     coordinator_keys: list[str]
     """All keys whose coordinators are sought, each of the kind given by key_type. Since version 4."""
@@ -45,7 +48,7 @@ class FindCoordinatorRequest(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, key_type: int = 0, coordinator_keys: list[str] = DEFAULT) -> None:
+    def __init__(self, *, key_type: _enums.CoordinatorType | int = 0, coordinator_keys: list[str] = DEFAULT) -> None:
         self.key_type = key_type
         self.coordinator_keys = [] if coordinator_keys is DEFAULT else coordinator_keys
         self._unknown_tagged_fields = None

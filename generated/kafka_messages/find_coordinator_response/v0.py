@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..find_coordinator_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FindCoordinatorResponse"]
 
@@ -25,7 +28,7 @@ class FindCoordinatorResponse(kipwire.Message):
     version 4 on.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key."""
     node_id: int
     """Broker id of the coordinator. Only up to version 3."""
@@ -50,7 +53,9 @@ class FindCoordinatorResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, node_id: int = 0, host: str = "", port: int = 0) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, node_id: int = 0, host: str = "", port: int = 0
+    ) -> None:
         self.error_code = error_code
         self.node_id = node_id
         self.host = host

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..find_coordinator_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FindCoordinatorResponse"]
 
@@ -29,7 +32,7 @@ class FindCoordinatorResponse(kipwire.Message):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key."""
     error_message: str | None
     """Human-readable explanation of the error code; null if there is none. Versions 1 to 3."""
@@ -62,7 +65,7 @@ class FindCoordinatorResponse(kipwire.Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         node_id: int = 0,
         host: str = "",

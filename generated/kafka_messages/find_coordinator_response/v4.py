@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..find_coordinator_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["Coordinator", "FindCoordinatorResponse"]
 
@@ -35,7 +38,7 @@ class Coordinator(kipwire.FlexibleStruct):
     """Host name or address to reach this coordinator at."""
     port: int
     """Port to reach this coordinator at."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the lookup of this key; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of this key's error; null if there is none."""
@@ -57,7 +60,7 @@ class Coordinator(kipwire.FlexibleStruct):
         node_id: int = 0,
         host: str = "",
         port: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
     ) -> None:
         self.key = key

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..get_telemetry_subscriptions_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["GetTelemetrySubscriptionsResponse"]
 
@@ -32,14 +35,14 @@ class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 if no error."""
     client_instance_id: uuid.UUID
     """Id the broker assigned to the client if the request held the zero UUID, to be kept for the client's lifetime."""
     subscription_id: int
     """Identifies the current set of subscriptions for this client; pushes have to repeat it and it changes with the
     subscriptions."""
-    accepted_compression_types: list[int]
+    accepted_compression_types: list[_enums.CompressionType | int]
     """Compression types the broker accepts for pushed metrics, in order of preference: 0 none, 1 gzip, 2 snappy, 3 lz4,
     4 zstd."""
     push_interval_ms: int
@@ -76,10 +79,10 @@ class GetTelemetrySubscriptionsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         client_instance_id: uuid.UUID = ZERO_UUID,
         subscription_id: int = 0,
-        accepted_compression_types: list[int] = DEFAULT,
+        accepted_compression_types: list[_enums.CompressionType | int] = DEFAULT,
         push_interval_ms: int = 0,
         telemetry_max_bytes: int = 0,
         delta_temporality: bool = False,

@@ -10,7 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..heartbeat_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["HeartbeatResponse"]
 
@@ -20,7 +23,7 @@ class HeartbeatResponse(kipwire.Message):
     rebalance.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the member to rejoin
     the group."""
 
@@ -35,7 +38,7 @@ class HeartbeatResponse(kipwire.Message):
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0) -> None:
         self.error_code = error_code
 
     def _read(self, data: bytes, pos: int) -> int:

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..heartbeat_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["HeartbeatResponse"]
 
@@ -28,7 +31,7 @@ class HeartbeatResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the member to rejoin
     the group."""
 
@@ -46,7 +49,7 @@ class HeartbeatResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self._unknown_tagged_fields = None

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..incremental_alter_configs_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRequest"]
 
@@ -27,7 +30,7 @@ class AlterableConfig(kipwire.Struct):
 
     name: str
     """Name of the setting to change."""
-    config_operation: int
+    config_operation: _enums.ConfigOperation | int
     """What to do with the setting: 0 set, 1 delete (back to its default), 2 append to a list, 3 subtract from a
     list."""
     value: str | None
@@ -40,7 +43,9 @@ class AlterableConfig(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
+    def __init__(
+        self, *, name: str = "", config_operation: _enums.ConfigOperation | int = 0, value: str | None = ""
+    ) -> None:
         self.name = name
         self.config_operation = config_operation
         self.value = value
@@ -81,7 +86,7 @@ class AlterableConfig(kipwire.Struct):
 class AlterConfigsResource(kipwire.Struct):
     """The resources to reconfigure."""
 
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group."""
     resource_name: str
     """Name of the resource; with the broker type, an id in digits or an empty string for the default of all brokers."""
@@ -96,7 +101,11 @@ class AlterConfigsResource(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = DEFAULT
+        self,
+        *,
+        resource_type: _enums.ConfigResourceType | int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..init_producer_id_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["InitProducerIdResponse"]
 
@@ -25,7 +28,7 @@ class InitProducerIdResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request, e.g. that the producer was fenced; 0 if no error."""
     producer_id: int
     """Producer id to use from now on; -1 if the request failed."""
@@ -49,7 +52,12 @@ class InitProducerIdResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id: int = -1, producer_epoch: int = 0
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        producer_id: int = -1,
+        producer_epoch: int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

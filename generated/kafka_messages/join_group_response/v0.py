@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..join_group_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
@@ -71,7 +74,7 @@ class JoinGroupResponse(kipwire.Message):
     as leader also learns about all members so that it can work out the assignment.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by
     MEMBER_ID_REQUIRED from version 4 on (KIP-394)."""
     generation_id: int
@@ -106,7 +109,7 @@ class JoinGroupResponse(kipwire.Message):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         generation_id: int = -1,
         protocol_name: str = "",
         leader: str = "",

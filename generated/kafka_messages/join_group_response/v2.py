@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..join_group_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
@@ -74,7 +77,7 @@ class JoinGroupResponse(kipwire.Message):
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated.
     Since version 2."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by
     MEMBER_ID_REQUIRED from version 4 on (KIP-394)."""
     generation_id: int
@@ -111,7 +114,7 @@ class JoinGroupResponse(kipwire.Message):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         generation_id: int = -1,
         protocol_name: str = "",
         leader: str = "",

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..leader_and_isr_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrResponse"]
 
@@ -30,7 +33,7 @@ class LeaderAndIsrPartitionError(kipwire.Struct):
     """Name of the topic. Up to version 4; later ones group by topic."""
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -40,7 +43,9 @@ class LeaderAndIsrPartitionError(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(
+        self, *, topic_name: str = "", partition_index: int = 0, error_code: _enums.ErrorCode | int = 0
+    ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self.error_code = error_code
@@ -69,7 +74,7 @@ class LeaderAndIsrResponse(kipwire.Message):
     leadership up to Kafka 3.9.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
     partition_errors: list[LeaderAndIsrPartitionError]
     """Outcome of each partition. Up to version 4; from 5 on see Topics."""
@@ -90,7 +95,9 @@ class LeaderAndIsrResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, partition_errors: list[LeaderAndIsrPartitionError] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, partition_errors: list[LeaderAndIsrPartitionError] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.partition_errors = [] if partition_errors is DEFAULT else partition_errors
 

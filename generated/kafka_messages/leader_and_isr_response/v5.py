@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..leader_and_isr_request import v5 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["LeaderAndIsrPartitionError", "LeaderAndIsrTopicError", "LeaderAndIsrResponse"]
 
@@ -32,7 +35,7 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -41,7 +44,7 @@ class LeaderAndIsrPartitionError(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None
@@ -99,7 +102,7 @@ class LeaderAndIsrResponse(kipwire.FlexibleMessage):
     leadership up to Kafka 3.9.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
     topics: list[LeaderAndIsrTopicError]
     """Outcome of each partition, grouped by topic. Since version 5."""
@@ -118,7 +121,9 @@ class LeaderAndIsrResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, topics: list[LeaderAndIsrTopicError] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, topics: list[LeaderAndIsrTopicError] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None

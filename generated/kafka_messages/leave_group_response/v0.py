@@ -10,7 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..leave_group_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -18,7 +21,7 @@ __all__ = ["LeaveGroupResponse"]
 class LeaveGroupResponse(kipwire.Message):
     """The group coordinator's answer to members leaving a classic group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 means no error."""
 
     NAME = "LeaveGroupResponse"
@@ -32,7 +35,7 @@ class LeaveGroupResponse(kipwire.Message):
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0) -> None:
         self.error_code = error_code
 
     def _read(self, data: bytes, pos: int) -> int:

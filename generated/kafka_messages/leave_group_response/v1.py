@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..leave_group_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -25,7 +28,7 @@ class LeaveGroupResponse(kipwire.Message):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 means no error."""
 
     NAME = "LeaveGroupResponse"
@@ -42,7 +45,7 @@ class LeaveGroupResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
 

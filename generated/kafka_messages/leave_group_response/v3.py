@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..leave_group_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
@@ -29,7 +32,7 @@ class MemberResponse(kipwire.Struct):
     """Id of the member, as in the request."""
     group_instance_id: str | None
     """Instance id of the member, as in the request; null for a dynamic member."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this member; 0 means no error."""
 
     FIELDS = (
@@ -39,7 +42,9 @@ class MemberResponse(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
+    def __init__(
+        self, *, member_id: str = "", group_instance_id: str | None = "", error_code: _enums.ErrorCode | int = 0
+    ) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.error_code = error_code
@@ -85,7 +90,7 @@ class LeaveGroupResponse(kipwire.Message):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 means no error."""
     members: list[MemberResponse]
     """Outcomes for the single members. Since version 3."""
@@ -106,7 +111,11 @@ class LeaveGroupResponse(kipwire.Message):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        members: list[MemberResponse] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_client_metrics_resources_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ClientMetricsResource", "ListClientMetricsResourcesResponse"]
 
@@ -61,7 +64,7 @@ class ListClientMetricsResourcesResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     client_metrics_resources: list[ClientMetricsResource]
     """The resources found."""
@@ -90,7 +93,7 @@ class ListClientMetricsResourcesResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         client_metrics_resources: list[ClientMetricsResource] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_config_resources_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListConfigResourcesRequest"]
 
@@ -22,7 +25,7 @@ class ListConfigResourcesRequest(kipwire.FlexibleMessage):
     lists client metrics resources only; up to Kafka 4.0 it was called ListClientMetricsResources (KIP-1000).
     """
 
-    resource_types: list[int]
+    resource_types: list[_enums.ConfigResourceType | int]
     """Types to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty asks for all supported
     types. Since version 1."""
 
@@ -37,7 +40,7 @@ class ListConfigResourcesRequest(kipwire.FlexibleMessage):
     FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, resource_types: list[int] = DEFAULT) -> None:
+    def __init__(self, *, resource_types: list[_enums.ConfigResourceType | int] = DEFAULT) -> None:
         self.resource_types = [] if resource_types is DEFAULT else resource_types
         self._unknown_tagged_fields = None
 

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_config_resources_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
@@ -59,7 +62,7 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     config_resources: list[ConfigResource]
     """The resources found."""
@@ -80,7 +83,11 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, config_resources: list[ConfigResource] = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        config_resources: list[ConfigResource] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_config_resources_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
@@ -29,7 +32,7 @@ class ConfigResource(kipwire.FlexibleStruct):
 
     resource_name: str
     """Name of the resource."""
-    resource_type: int
+    resource_type: _enums.ConfigResourceType | int
     """Type of the resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. In version 0 always client
     metrics, the default 16."""
 
@@ -39,7 +42,7 @@ class ConfigResource(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
+    def __init__(self, *, resource_name: str = "", resource_type: _enums.ConfigResourceType | int = 16) -> None:
         self.resource_name = resource_name
         self.resource_type = resource_type
         self._unknown_tagged_fields = None
@@ -71,7 +74,7 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     config_resources: list[ConfigResource]
     """The resources found."""
@@ -92,7 +95,11 @@ class ListConfigResourcesResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, config_resources: list[ConfigResource] = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        config_resources: list[ConfigResource] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_groups_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
@@ -71,7 +74,7 @@ class ListGroupsResponse(kipwire.Message):
     request.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole listing; 0 = no error."""
     groups: list[ListedGroup]
     """The groups found, each with its main traits."""
@@ -90,7 +93,7 @@ class ListGroupsResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, groups: list[ListedGroup] = DEFAULT) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, groups: list[ListedGroup] = DEFAULT) -> None:
         self.error_code = error_code
         self.groups = [] if groups is DEFAULT else groups
 

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_groups_request import v3 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
@@ -78,7 +81,7 @@ class ListGroupsResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated.
     Since version 1."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole listing; 0 = no error."""
     groups: list[ListedGroup]
     """The groups found, each with its main traits."""
@@ -98,7 +101,9 @@ class ListGroupsResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = DEFAULT) -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, groups: list[ListedGroup] = DEFAULT
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.groups = [] if groups is DEFAULT else groups

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_offsets_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
@@ -28,7 +31,7 @@ class ListOffsetsPartition(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    timestamp: int
+    timestamp: _enums.ListOffsetsTimestamp | int
     """Epoch-based time in ms for which the first offset at or after it is wanted, or a special value: -1 latest, -2
     earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest tiered (9), -6 earliest pending
     upload (11)."""
@@ -42,7 +45,9 @@ class ListOffsetsPartition(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, timestamp: int = 0, max_num_offsets: int = 1) -> None:
+    def __init__(
+        self, *, partition_index: int = 0, timestamp: _enums.ListOffsetsTimestamp | int = 0, max_num_offsets: int = 1
+    ) -> None:
         self.partition_index = partition_index
         self.timestamp = timestamp
         self.max_num_offsets = max_num_offsets

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_offsets_response import v10 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
@@ -34,7 +37,7 @@ class ListOffsetsPartition(kipwire.FlexibleStruct):
     current_leader_epoch: int
     """Leader epoch the client knows; the broker refuses if its own is older or newer. Since version 4 (KIP-320); -1 =
     do not check."""
-    timestamp: int
+    timestamp: _enums.ListOffsetsTimestamp | int
     """Epoch-based time in ms for which the first offset at or after it is wanted, or a special value: -1 latest, -2
     earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest tiered (9), -6 earliest pending
     upload (11)."""
@@ -46,7 +49,13 @@ class ListOffsetsPartition(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        partition_index: int = 0,
+        current_leader_epoch: int = -1,
+        timestamp: _enums.ListOffsetsTimestamp | int = 0,
+    ) -> None:
         self.partition_index = partition_index
         self.current_leader_epoch = current_leader_epoch
         self.timestamp = timestamp
@@ -111,7 +120,7 @@ class ListOffsetsRequest(kipwire.FlexibleMessage):
 
     replica_id: int
     """Broker id if a replica is asking; -1 for ordinary clients."""
-    isolation_level: int
+    isolation_level: _enums.IsolationLevel | int
     """What counts as the end of the log: 0 read uncommitted = high watermark, 1 read committed = last stable offset.
     Since version 2 (KIP-98)."""
     topics: list[ListOffsetsTopic]
@@ -139,7 +148,7 @@ class ListOffsetsRequest(kipwire.FlexibleMessage):
         self,
         *,
         replica_id: int = 0,
-        isolation_level: int = 0,
+        isolation_level: _enums.IsolationLevel | int = 0,
         topics: list[ListOffsetsTopic] = DEFAULT,
         timeout_ms: int = 0,
     ) -> None:

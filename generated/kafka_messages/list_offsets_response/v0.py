@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_offsets_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
@@ -27,7 +30,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the lookup in this partition; 0 = no error."""
     old_style_offsets: list[int]
     """Start offsets of log segments last written up to the time asked for, the highest first; for the latest the end of
@@ -41,7 +44,11 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, error_code: int = 0, old_style_offsets: list[int] = DEFAULT
+        self,
+        *,
+        partition_index: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        old_style_offsets: list[int] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code

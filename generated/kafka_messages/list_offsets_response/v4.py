@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_offsets_request import v4 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
@@ -28,7 +31,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the lookup in this partition; 0 = no error."""
     timestamp: int
     """Timestamp of the record found, in epoch-based milliseconds; -1 = unknown, for instance when the start or end of
@@ -52,7 +55,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         timestamp: int = -1,
         offset: int = -1,
         leader_epoch: int = -1,

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_partition_reassignments_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPartitionReassignmentsResponse"]
 
@@ -151,7 +154,7 @@ class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 if no error."""
     error_message: str | None
     """Readable explanation of the error; null if there is none."""
@@ -178,7 +181,7 @@ class ListPartitionReassignmentsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         topics: list[OngoingTopicReassignment] = DEFAULT,
     ) -> None:

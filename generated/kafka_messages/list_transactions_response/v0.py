@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..list_transactions_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TransactionState", "ListTransactionsResponse"]
 
@@ -84,7 +87,7 @@ class ListTransactionsResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of the request as a whole, for instance that the coordinator is still loading; 0 = no error."""
     unknown_state_filters: list[str]
     """State names from the request that this coordinator does not know; empty = it knew them all."""
@@ -111,7 +114,7 @@ class ListTransactionsResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         unknown_state_filters: list[str] = DEFAULT,
         transaction_states: list[TransactionState] = DEFAULT,
     ) -> None:

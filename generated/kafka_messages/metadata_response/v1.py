@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..metadata_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -91,7 +94,7 @@ class MetadataResponseBroker(kipwire.Struct):
 class MetadataResponsePartition(kipwire.Struct):
     """Partitions of the topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this partition, e.g. leader not available; 0 if no error."""
     partition_index: int
     """Index of the partition within its topic, starting at 0."""
@@ -114,7 +117,7 @@ class MetadataResponsePartition(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
         replica_nodes: list[int] = DEFAULT,
@@ -151,7 +154,7 @@ class MetadataResponsePartition(kipwire.Struct):
 class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
     name: str
     """Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it."""
@@ -171,7 +174,7 @@ class MetadataResponseTopic(kipwire.Struct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         name: str = "",
         is_internal: bool = False,
         partitions: list[MetadataResponsePartition] = DEFAULT,

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..metadata_request import v10 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -97,7 +100,7 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
 class MetadataResponsePartition(kipwire.FlexibleStruct):
     """Partitions of the topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this partition, e.g. leader not available; 0 if no error."""
     partition_index: int
     """Index of the partition within its topic, starting at 0."""
@@ -126,7 +129,7 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
@@ -187,7 +190,7 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
 class MetadataResponseTopic(kipwire.FlexibleStruct):
     """One entry per topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
     name: str
     """Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it."""
@@ -214,7 +217,7 @@ class MetadataResponseTopic(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         name: str = "",
         topic_id: uuid.UUID = ZERO_UUID,
         is_internal: bool = False,

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..metadata_request import v13 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -98,7 +101,7 @@ class MetadataResponseBroker(kipwire.FlexibleStruct):
 class MetadataResponsePartition(kipwire.FlexibleStruct):
     """Partitions of the topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this partition, e.g. leader not available; 0 if no error."""
     partition_index: int
     """Index of the partition within its topic, starting at 0."""
@@ -127,7 +130,7 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
@@ -188,7 +191,7 @@ class MetadataResponsePartition(kipwire.FlexibleStruct):
 class MetadataResponseTopic(kipwire.FlexibleStruct):
     """One entry per topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning this topic, e.g. unknown or not authorized; 0 if no error."""
     name: str | None
     """Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it."""
@@ -215,7 +218,7 @@ class MetadataResponseTopic(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         name: str | None = "",
         topic_id: uuid.UUID = ZERO_UUID,
         is_internal: bool = False,
@@ -280,7 +283,7 @@ class MetadataResponse(kipwire.FlexibleMessage):
     """Broker to send controller requests to; -1 if unknown. In KRaft clusters some live broker that forwards them."""
     topics: list[MetadataResponseTopic]
     """One entry per topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error concerning the whole request, e.g. that the client should bootstrap again (KIP-1102); 0 if no error. Before
     version 13 errors are only given per topic."""
 
@@ -310,7 +313,7 @@ class MetadataResponse(kipwire.FlexibleMessage):
         cluster_id: str | None = None,
         controller_id: int = -1,
         topics: list[MetadataResponseTopic] = DEFAULT,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.brokers = [] if brokers is DEFAULT else brokers

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_commit_request import v8 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
 
@@ -29,7 +32,7 @@ class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the commit for this partition; 0 = no error. Problems with the group or member are repeated in every
     partition."""
 
@@ -39,7 +42,7 @@ class OffsetCommitResponsePartition(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_delete_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
 
@@ -29,7 +32,7 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
     partition_index: int
     """Number of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition, for example that the group is still subscribed to the topic; 0 means no error."""
 
     FIELDS = (
@@ -38,7 +41,7 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
 
@@ -94,7 +97,7 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
 class OffsetDeleteResponse(kipwire.Message):
     """Reports which committed offsets of a group the coordinator removed (KIP-496)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome concerning the group as a whole, such as an unknown group; 0 means no error."""
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
@@ -117,7 +120,11 @@ class OffsetDeleteResponse(kipwire.Message):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, throttle_time_ms: int = 0, topics: list[OffsetDeleteResponseTopic] = DEFAULT
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        throttle_time_ms: int = 0,
+        topics: list[OffsetDeleteResponseTopic] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.throttle_time_ms = throttle_time_ms

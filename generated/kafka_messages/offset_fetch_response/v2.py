@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_fetch_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
 
@@ -31,7 +34,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
     """Offset the group committed, which is the next one to consume; -1 if there is none."""
     metadata: str | None
     """Text the committer stored along with the offset, empty if none; may be null on the wire."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -43,7 +46,12 @@ class OffsetFetchResponsePartition(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, committed_offset: int = 0, metadata: str | None = "", error_code: int = 0
+        self,
+        *,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        metadata: str | None = "",
+        error_code: _enums.ErrorCode | int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.committed_offset = committed_offset
@@ -123,7 +131,7 @@ class OffsetFetchResponse(kipwire.Message):
 
     topics: list[OffsetFetchResponseTopic]
     """Committed offsets of the group, by topic. Only up to version 7; later see Groups."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 means no error. Versions 2 to 7; later there is a code per group."""
 
     NAME = "OffsetFetchResponse"
@@ -140,7 +148,9 @@ class OffsetFetchResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[OffsetFetchResponseTopic] = DEFAULT, error_code: int = 0) -> None:
+    def __init__(
+        self, *, topics: list[OffsetFetchResponseTopic] = DEFAULT, error_code: _enums.ErrorCode | int = 0
+    ) -> None:
         self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
 

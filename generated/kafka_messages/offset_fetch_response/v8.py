@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_fetch_request import v8 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "OffsetFetchResponsePartitions",
@@ -42,7 +45,7 @@ class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
     """Leader epoch of the last consumed record, as committed, for detecting log truncation; -1 if unknown."""
     metadata: str | None
     """Text the committer stored along with the offset, empty if none; may be null on the wire."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -61,7 +64,7 @@ class OffsetFetchResponsePartitions(kipwire.FlexibleStruct):
         committed_offset: int = 0,
         committed_leader_epoch: int = -1,
         metadata: str | None = "",
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.committed_offset = committed_offset
@@ -148,7 +151,7 @@ class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
     """Id of the group."""
     topics: list[OffsetFetchResponseTopics]
     """Committed offsets of this group, by topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for the group as a whole; 0 means no error."""
 
     FIELDS = (
@@ -159,7 +162,11 @@ class OffsetFetchResponseGroup(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = DEFAULT, error_code: int = 0
+        self,
+        *,
+        group_id: str = "",
+        topics: list[OffsetFetchResponseTopics] = DEFAULT,
+        error_code: _enums.ErrorCode | int = 0,
     ) -> None:
         self.group_id = group_id
         self.topics = [] if topics is DEFAULT else topics

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_for_leader_epoch_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
 
@@ -25,7 +28,7 @@ pack_hiq = struct.Struct(">hiq").pack
 class EpochEndOffset(kipwire.Struct):
     """Results for the single partitions of this topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
     partition: int
     """Index of the partition."""
@@ -39,7 +42,7 @@ class EpochEndOffset(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, partition: int = 0, end_offset: int = -1) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, partition: int = 0, end_offset: int = -1) -> None:
         self.error_code = error_code
         self.partition = partition
         self.end_offset = end_offset

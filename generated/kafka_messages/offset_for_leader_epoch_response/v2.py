@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..offset_for_leader_epoch_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
 
@@ -26,7 +29,7 @@ pack_hiiq = struct.Struct(">hiiq").pack
 class EpochEndOffset(kipwire.Struct):
     """Results for the single partitions of this topic."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
     partition: int
     """Index of the partition."""
@@ -45,7 +48,12 @@ class EpochEndOffset(kipwire.Struct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1
+        self,
+        *,
+        error_code: _enums.ErrorCode | int = 0,
+        partition: int = 0,
+        leader_epoch: int = -1,
+        end_offset: int = -1,
     ) -> None:
         self.error_code = error_code
         self.partition = partition

@@ -15,6 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["PartitionChangeRecord"]
 
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
@@ -40,7 +44,7 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
     """Brokers whose replicas an ongoing reassignment is removing; empty = none now, null (default) = unchanged."""
     adding_replicas: list[int] | None
     """Brokers on which an ongoing reassignment is adding replicas; empty = none now, null (default) = unchanged."""
-    leader_recovery_state: int
+    leader_recovery_state: _enums.LeaderRecoveryState | int
     """Whether the leader still recovers from an unclean election (KIP-704): 0 recovered, 1 recovering, -1 (default) =
     unchanged."""
 
@@ -83,7 +87,7 @@ class PartitionChangeRecord(kipwire.FlexibleMessage):
         replicas: list[int] | None = None,
         removing_replicas: list[int] | None = None,
         adding_replicas: list[int] | None = None,
-        leader_recovery_state: int = -1,
+        leader_recovery_state: _enums.LeaderRecoveryState | int = -1,
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id

@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["PartitionRecord"]
 
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
@@ -43,7 +47,7 @@ class PartitionRecord(kipwire.FlexibleMessage):
     """Brokers on which an ongoing reassignment is adding replicas; empty = none."""
     leader: int
     """Broker id of the leader; -1 (default) = there is none."""
-    leader_recovery_state: int
+    leader_recovery_state: _enums.LeaderRecoveryState | int
     """Whether the leader still recovers from an unclean election (KIP-704): 0 (default) recovered, 1 recovering."""
     leader_epoch: int
     """Epoch of the leadership, which grows with every change of leader; -1 (default) = not set."""
@@ -85,7 +89,7 @@ class PartitionRecord(kipwire.FlexibleMessage):
         removing_replicas: list[int] = DEFAULT,
         adding_replicas: list[int] = DEFAULT,
         leader: int = -1,
-        leader_recovery_state: int = 0,
+        leader_recovery_state: _enums.LeaderRecoveryState | int = 0,
         leader_epoch: int = -1,
         partition_epoch: int = -1,
         directories: list[uuid.UUID] = DEFAULT,

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..produce_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
@@ -27,7 +30,7 @@ class PartitionProduceResponse(kipwire.Struct):
 
     index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the records were appended to this partition as demanded; 0 means no error."""
     base_offset: int
     """Offset given to the first of the appended records; -1 if nothing was appended."""
@@ -39,7 +42,7 @@ class PartitionProduceResponse(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, index: int = 0, error_code: int = 0, base_offset: int = 0) -> None:
+    def __init__(self, *, index: int = 0, error_code: _enums.ErrorCode | int = 0, base_offset: int = 0) -> None:
         self.index = index
         self.error_code = error_code
         self.base_offset = base_offset

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..produce_request import v9 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
@@ -74,7 +77,7 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
 
     index: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the records were appended to this partition as demanded; 0 means no error."""
     base_offset: int
     """Offset given to the first of the appended records; -1 if nothing was appended."""
@@ -110,7 +113,7 @@ class PartitionProduceResponse(kipwire.FlexibleStruct):
         self,
         *,
         index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         base_offset: int = 0,
         log_append_time_ms: int = -1,
         log_start_offset: int = -1,

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..push_telemetry_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PushTelemetryRequest"]
 
@@ -34,7 +37,7 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
     """Subscription under which the metrics were collected; the broker rejects a push whose id is no longer current."""
     terminating: bool
     """Whether the client is shutting down and this is its last push, which may come before the interval is over."""
-    compression_type: int
+    compression_type: _enums.CompressionType | int
     """How Metrics is compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."""
     metrics: bytes
     """Metrics in the protobuf format of OpenTelemetry (OTLP MetricsData), compressed as compression_type says."""
@@ -62,7 +65,7 @@ class PushTelemetryRequest(kipwire.FlexibleMessage):
         client_instance_id: uuid.UUID = ZERO_UUID,
         subscription_id: int = 0,
         terminating: bool = False,
-        compression_type: int = 0,
+        compression_type: _enums.CompressionType | int = 0,
         metrics: bytes = b"",
     ) -> None:
         self.client_instance_id = client_instance_id

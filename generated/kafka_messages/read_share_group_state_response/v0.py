@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..read_share_group_state_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["StateBatch", "PartitionResult", "ReadStateResult", "ReadShareGroupStateResponse"]
 
@@ -37,7 +40,7 @@ class StateBatch(kipwire.FlexibleStruct):
     """Offset of the first record in the range."""
     last_offset: int
     """Offset of the last record in the range, inclusive."""
-    delivery_state: int
+    delivery_state: _enums.ShareDeliveryState | int
     """State of all records in the range: 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
     """How often delivery of the records in the range has been attempted."""
@@ -51,7 +54,12 @@ class StateBatch(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: _enums.ShareDeliveryState | int = 0,
+        delivery_count: int = 0,
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
@@ -75,7 +83,7 @@ class PartitionResult(kipwire.FlexibleStruct):
 
     partition: int
     """Index of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the state of this partition could be read; 0 if no error."""
     error_message: str | None
     """Readable explanation of this partition's error; null if there is none."""
@@ -100,7 +108,7 @@ class PartitionResult(kipwire.FlexibleStruct):
         self,
         *,
         partition: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         state_epoch: int = 0,
         start_offset: int = 0,

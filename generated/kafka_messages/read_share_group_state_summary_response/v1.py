@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..read_share_group_state_summary_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionResult", "ReadStateSummaryResult", "ReadShareGroupStateSummaryResponse"]
 
@@ -33,7 +36,7 @@ class PartitionResult(kipwire.FlexibleStruct):
 
     partition: int
     """Number of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of reading this share-partition; 0 = no error."""
     error_message: str | None
     """Explanation of this share-partition's error for humans; null (default) = none."""
@@ -63,7 +66,7 @@ class PartitionResult(kipwire.FlexibleStruct):
         self,
         *,
         partition: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         state_epoch: int = 0,
         leader_epoch: int = 0,

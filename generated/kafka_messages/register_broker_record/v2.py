@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
@@ -38,7 +42,7 @@ class BrokerEndpoint(kipwire.FlexibleStruct):
     """Advertised host name or address."""
     port: int
     """Advertised TCP port."""
-    security_protocol: int
+    security_protocol: _enums.SecurityProtocol | int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
@@ -49,7 +53,9 @@ class BrokerEndpoint(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(
+        self, *, name: str = "", host: str = "", port: int = 0, security_protocol: _enums.SecurityProtocol | int = 0
+    ) -> None:
         self.name = name
         self.host = host
         self.port = port

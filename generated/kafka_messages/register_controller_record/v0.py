@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["ControllerEndpoint", "ControllerFeature", "RegisterControllerRecord"]
 
 unpack_HhB = struct.Struct(">HhB").unpack_from
@@ -36,7 +40,7 @@ class ControllerEndpoint(kipwire.FlexibleStruct):
     """Host name or address of the controller on this listener."""
     port: int
     """TCP port of the controller on this listener."""
-    security_protocol: int
+    security_protocol: _enums.SecurityProtocol | int
     """Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL."""
 
     FIELDS = (
@@ -47,7 +51,9 @@ class ControllerEndpoint(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
+    def __init__(
+        self, *, name: str = "", host: str = "", port: int = 0, security_protocol: _enums.SecurityProtocol | int = 0
+    ) -> None:
         self.name = name
         self.host = host
         self.port = port

@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = [
     "TopicIdPartitionEntry",
     "RemoteLogSegmentIdEntry",
@@ -168,7 +172,7 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
     """Size of the segment's log data in bytes."""
     custom_metadata: bytes | None
     """Opaque data which the remote storage plugin wants kept with the segment (KIP-917); null if there is none."""
-    remote_log_segment_state: int
+    remote_log_segment_state: _enums.RemoteLogSegmentState | int
     """Stage of the segment's life: 0 copying started, 1 copying finished, 2 deletion started, 3 deletion finished."""
     txn_index_empty: bool
     """True if the segment has no aborted transactions in its index, so that fetching that index can be skipped."""
@@ -210,7 +214,7 @@ class RemoteLogSegmentMetadataRecord(kipwire.FlexibleMessage):
         segment_leader_epochs: list[SegmentLeaderEpochEntry] = DEFAULT,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
-        remote_log_segment_state: int = 0,
+        remote_log_segment_state: _enums.RemoteLogSegmentState | int = 0,
         txn_index_empty: bool = False,
     ) -> None:
         self.remote_log_segment_id = (

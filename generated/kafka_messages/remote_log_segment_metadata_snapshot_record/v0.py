@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["SegmentLeaderEpochEntry", "RemoteLogSegmentMetadataSnapshotRecord"]
 
 unpack_16sqqiqqB = struct.Struct(">16sqqiqqB").unpack_from
@@ -83,7 +87,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
     custom_metadata: bytes | None
     """Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are none
     (KIP-917)."""
-    remote_log_segment_state: int
+    remote_log_segment_state: _enums.RemoteLogSegmentState | int
     """State of the segment in remote storage: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion
     finished."""
     txn_index_empty: bool
@@ -125,7 +129,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.FlexibleMessage):
         segment_leader_epochs: list[SegmentLeaderEpochEntry] = DEFAULT,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
-        remote_log_segment_state: int = 0,
+        remote_log_segment_state: _enums.RemoteLogSegmentState | int = 0,
         txn_index_empty: bool = False,
     ) -> None:
         self.segment_id = segment_id

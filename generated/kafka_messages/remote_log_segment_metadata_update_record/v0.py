@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["TopicIdPartitionEntry", "RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -121,7 +125,7 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
     custom_metadata: bytes | None
     """Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are none
     (KIP-917)."""
-    remote_log_segment_state: int
+    remote_log_segment_state: _enums.RemoteLogSegmentState | int
     """State the segment has moved to: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion finished."""
 
     NAME = "RemoteLogSegmentMetadataUpdateRecord"
@@ -148,7 +152,7 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.FlexibleMessage):
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         custom_metadata: bytes | None = None,
-        remote_log_segment_state: int = 0,
+        remote_log_segment_state: _enums.RemoteLogSegmentState | int = 0,
     ) -> None:
         self.remote_log_segment_id = (
             RemoteLogSegmentIdEntry() if remote_log_segment_id is DEFAULT else remote_log_segment_id

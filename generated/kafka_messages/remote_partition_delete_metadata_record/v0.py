@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["TopicIdPartitionEntry", "RemotePartitionDeleteMetadataRecord"]
 
 unpack_16siB = struct.Struct(">16siB").unpack_from
@@ -80,7 +84,7 @@ class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
     """Broker that produced this event."""
     event_timestamp_ms: int
     """Time at which this event was produced, in milliseconds since the epoch."""
-    remote_partition_delete_state: int
+    remote_partition_delete_state: _enums.RemotePartitionDeleteState | int
     """Progress of the removal: 0 marked for deletion, 1 deletion started, 2 deletion finished."""
 
     NAME = "RemotePartitionDeleteMetadataRecord"
@@ -103,7 +107,7 @@ class RemotePartitionDeleteMetadataRecord(kipwire.FlexibleMessage):
         topic_id_partition: TopicIdPartitionEntry = DEFAULT,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
-        remote_partition_delete_state: int = 0,
+        remote_partition_delete_state: _enums.RemotePartitionDeleteState | int = 0,
     ) -> None:
         self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is DEFAULT else topic_id_partition
         self.broker_id = broker_id

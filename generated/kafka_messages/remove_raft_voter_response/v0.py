@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..remove_raft_voter_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["RemoveRaftVoterResponse"]
 
@@ -25,7 +28,7 @@ class RemoveRaftVoterResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the sender is asked to hold back because of a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the voter was removed; 0 means no error."""
     error_message: str | None
     """Explanation of why the voter was not removed; null if there is no error or no text."""
@@ -45,7 +48,9 @@ class RemoveRaftVoterResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message

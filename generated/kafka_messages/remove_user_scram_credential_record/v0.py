@@ -12,6 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["RemoveUserScramCredentialRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -23,7 +27,7 @@ class RemoveUserScramCredentialRecord(kipwire.FlexibleMessage):
 
     name: str
     """User whose credential is deleted."""
-    mechanism: int
+    mechanism: _enums.ScramMechanism | int
     """SCRAM mechanism whose credential is deleted: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
 
     NAME = "RemoveUserScramCredentialRecord"
@@ -38,7 +42,7 @@ class RemoveUserScramCredentialRecord(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
+    def __init__(self, *, name: str = "", mechanism: _enums.ScramMechanism | int = 0) -> None:
         self.name = name
         self.mechanism = mechanism
         self._unknown_tagged_fields = None

@@ -11,7 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..renew_delegation_token_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["RenewDelegationTokenResponse"]
 
@@ -22,7 +25,7 @@ pack_hqi = struct.Struct(">hqi").pack
 class RenewDelegationTokenResponse(kipwire.Message):
     """The outcome of the renewal of a delegation token (KIP-48)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the token was renewed; 0 means no error."""
     expiry_timestamp_ms: int
     """When the token will now expire, in milliseconds since the Unix epoch."""
@@ -44,7 +47,9 @@ class RenewDelegationTokenResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0
+    ) -> None:
         self.error_code = error_code
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms

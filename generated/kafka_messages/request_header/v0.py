@@ -11,6 +11,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["RequestHeader"]
 
 unpack_hhi = struct.Struct(">hhi").unpack_from
@@ -23,7 +27,7 @@ class RequestHeader(kipwire.Message):
     version 0 of ControlledShutdown.
     """
 
-    request_api_key: int
+    request_api_key: _enums.ApiKey | int
     """Number of the API that is called."""
     request_api_version: int
     """Version of that API in which the request body is encoded."""
@@ -43,7 +47,9 @@ class RequestHeader(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, request_api_key: int = 0, request_api_version: int = 0, correlation_id: int = 0) -> None:
+    def __init__(
+        self, *, request_api_key: _enums.ApiKey | int = 0, request_api_version: int = 0, correlation_id: int = 0
+    ) -> None:
         self.request_api_key = request_api_key
         self.request_api_version = request_api_version
         self.correlation_id = correlation_id

@@ -12,6 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["RequestHeader"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
@@ -24,7 +28,7 @@ class RequestHeader(kipwire.FlexibleMessage):
     version 0 of ControlledShutdown.
     """
 
-    request_api_key: int
+    request_api_key: _enums.ApiKey | int
     """Number of the API that is called."""
     request_api_version: int
     """Version of that API in which the request body is encoded."""
@@ -51,7 +55,7 @@ class RequestHeader(kipwire.FlexibleMessage):
     def __init__(
         self,
         *,
-        request_api_key: int = 0,
+        request_api_key: _enums.ApiKey | int = 0,
         request_api_version: int = 0,
         correlation_id: int = 0,
         client_id: str | None = "",

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..sasl_authenticate_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["SaslAuthenticateResponse"]
 
@@ -22,7 +25,7 @@ unpack_hh = struct.Struct(">hh").unpack_from
 class SaslAuthenticateResponse(kipwire.Message):
     """Carries the server's step of a SASL exchange, or the reason why authentication failed (KIP-152)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of this authentication step; 0 = no error."""
     error_message: str | None
     """Human-readable reason of the failure; null = none."""
@@ -51,7 +54,7 @@ class SaslAuthenticateResponse(kipwire.Message):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         auth_bytes: bytes = b"",
         session_lifetime_ms: int = 0,

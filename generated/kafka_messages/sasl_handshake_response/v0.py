@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..sasl_handshake_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["SaslHandshakeResponse"]
 
@@ -24,7 +27,7 @@ unpack_hi = struct.Struct(">hi").unpack_from
 class SaslHandshakeResponse(kipwire.Message):
     """The broker's or controller's answer to the choice of a SASL mechanism, listing those it has enabled."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Whether the chosen mechanism can be used; 0 means no error."""
     mechanisms: list[str]
     """Names of the SASL mechanisms enabled on the server, from which a refused client may pick another."""
@@ -43,7 +46,7 @@ class SaslHandshakeResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, mechanisms: list[str] = DEFAULT) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, mechanisms: list[str] = DEFAULT) -> None:
         self.error_code = error_code
         self.mechanisms = [] if mechanisms is DEFAULT else mechanisms
 

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_acknowledge_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AcknowledgementBatch", "AcknowledgePartition", "AcknowledgeTopic", "ShareAcknowledgeRequest"]
 
@@ -37,7 +40,7 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     """First offset of the range."""
     last_offset: int
     """Last offset of the range, inclusive."""
-    acknowledge_types: list[int]
+    acknowledge_types: list[_enums.AcknowledgeType | int]
     """Fate of the records: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (from version 2). Either one value per offset
     or a single one for the whole range."""
 
@@ -48,7 +51,13 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = DEFAULT) -> None:
+    def __init__(
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[_enums.AcknowledgeType | int] = DEFAULT,
+    ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
         self.acknowledge_types = [] if acknowledge_types is DEFAULT else acknowledge_types

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_acknowledge_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "LeaderIdAndEpoch",
@@ -71,7 +74,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Index of the partition."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the acknowledgements for this partition; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of this partition's error; null if there is none."""
@@ -90,7 +93,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         current_leader: LeaderIdAndEpoch = DEFAULT,
     ) -> None:
@@ -229,7 +232,7 @@ class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of the error of the whole request; null if there is none."""
@@ -264,7 +267,7 @@ class ShareAcknowledgeResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
         responses: list[ShareAcknowledgeTopicResponse] = DEFAULT,

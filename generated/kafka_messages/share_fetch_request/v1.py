@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_fetch_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
@@ -37,7 +40,7 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     """Offset of the first record in the acknowledged range."""
     last_offset: int
     """Offset of the last record in the acknowledged range, inclusive."""
-    acknowledge_types: list[int]
+    acknowledge_types: list[_enums.AcknowledgeType | int]
     """One value per record, or a single one for the whole range: 0 gap, 1 accept, 2 release, 3 reject, and 4 renew from
     version 2 on."""
 
@@ -48,7 +51,13 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = DEFAULT) -> None:
+    def __init__(
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[_enums.AcknowledgeType | int] = DEFAULT,
+    ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
         self.acknowledge_types = [] if acknowledge_types is DEFAULT else acknowledge_types

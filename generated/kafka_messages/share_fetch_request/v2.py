@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_fetch_response import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["AcknowledgementBatch", "FetchPartition", "FetchTopic", "ForgottenTopic", "ShareFetchRequest"]
 
@@ -38,7 +41,7 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     """Offset of the first record in the acknowledged range."""
     last_offset: int
     """Offset of the last record in the acknowledged range, inclusive."""
-    acknowledge_types: list[int]
+    acknowledge_types: list[_enums.AcknowledgeType | int]
     """One value per record, or a single one for the whole range: 0 gap, 1 accept, 2 release, 3 reject, and 4 renew from
     version 2 on."""
 
@@ -49,7 +52,13 @@ class AcknowledgementBatch(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = DEFAULT) -> None:
+    def __init__(
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[_enums.AcknowledgeType | int] = DEFAULT,
+    ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
         self.acknowledge_types = [] if acknowledge_types is DEFAULT else acknowledge_types
@@ -210,7 +219,7 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
     batch_size: int
     """Preferred number of records per batch of acquired records; acquired ranges are split accordingly. From version 1
     on."""
-    share_acquire_mode: int
+    share_acquire_mode: _enums.ShareAcquireMode | int
     """How max_records is applied (KIP-1206): 0 (default) favours whole batches and takes it as a soft limit, 1 never
     acquires more records. From version 2 on."""
     is_renew_ack: bool
@@ -256,7 +265,7 @@ class ShareFetchRequest(kipwire.FlexibleMessage):
         max_bytes: int = 2147483647,
         max_records: int = 0,
         batch_size: int = 0,
-        share_acquire_mode: int = 0,
+        share_acquire_mode: _enums.ShareAcquireMode | int = 0,
         is_renew_ack: bool = False,
         topics: list[FetchTopic] = DEFAULT,
         forgotten_topics_data: list[ForgottenTopic] = DEFAULT,

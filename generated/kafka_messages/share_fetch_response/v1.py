@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_fetch_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "LeaderIdAndEpoch",
@@ -109,11 +112,11 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of fetching from this partition; 0 = no error."""
     error_message: str | None
     """Explanation of the fetch error for humans; null (default) = none."""
-    acknowledge_error_code: int
+    acknowledge_error_code: _enums.ErrorCode | int
     """Error of the acknowledgements sent for this partition; 0 = no error, or none were sent."""
     acknowledge_error_message: str | None
     """Explanation of the acknowledgement error for humans; null (default) = none."""
@@ -140,9 +143,9 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
-        acknowledge_error_code: int = 0,
+        acknowledge_error_code: _enums.ErrorCode | int = 0,
         acknowledge_error_message: str | None = None,
         current_leader: LeaderIdAndEpoch = DEFAULT,
         records: bytes = b"",
@@ -326,7 +329,7 @@ class ShareFetchResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of the request as a whole, such as an invalid share session epoch; 0 = no error."""
     error_message: str | None
     """Explanation of the request's error for humans; null (default) = none."""
@@ -361,7 +364,7 @@ class ShareFetchResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
         responses: list[ShareFetchableTopicResponse] = DEFAULT,

@@ -17,6 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["TopicPartitions", "ShareGroupCurrentMemberAssignmentValue"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
@@ -73,7 +77,7 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Epoch the member has reached."""
     previous_member_epoch: int
     """Epoch the member had before; a heartbeat that still carries it can be accepted if the last response was lost."""
-    state: int
+    state: _enums.GroupMemberState | int
     """State of the member in reconciling, by the same numbers as in consumer groups; 0 is stable."""
     assigned_partitions: list[TopicPartitions]
     """Partitions assigned to the member, grouped by topic."""
@@ -97,7 +101,7 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
-        state: int = 0,
+        state: _enums.GroupMemberState | int = 0,
         assigned_partitions: list[TopicPartitions] = DEFAULT,
     ) -> None:
         self.member_epoch = member_epoch

@@ -18,7 +18,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_group_describe_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ShareGroupDescribeResponse"]
 
@@ -224,7 +227,7 @@ class Member(kipwire.FlexibleStruct):
 class DescribedGroup(kipwire.FlexibleStruct):
     """One description for each group asked for."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this group; 0 means no error."""
     error_message: str | None
     """Human-readable explanation of this group's error; null if there is none."""
@@ -260,7 +263,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..share_group_heartbeat_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TopicPartitions", "Assignment", "ShareGroupHeartbeatResponse"]
 
@@ -100,7 +103,7 @@ class ShareGroupHeartbeatResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole heartbeat; 0 = no error."""
     error_message: str | None
     """Human-readable reason of the failure; null = none."""
@@ -136,7 +139,7 @@ class ShareGroupHeartbeatResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         member_id: str | None = None,
         member_epoch: int = 0,

@@ -14,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["StateBatch", "ShareUpdateValue"]
 
 unpack_iiqB = struct.Struct(">iiqB").unpack_from
@@ -29,7 +33,7 @@ class StateBatch(kipwire.FlexibleStruct):
     """First offset of the range (inclusive)."""
     last_offset: int
     """Last offset of the range (inclusive)."""
-    delivery_state: int
+    delivery_state: _enums.ShareDeliveryState | int
     """State shared by all records of the range: 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
     """How many times the records of the range have been handed out so far."""
@@ -43,7 +47,12 @@ class StateBatch(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: _enums.ShareDeliveryState | int = 0,
+        delivery_count: int = 0,
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..stop_replica_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["StopReplicaPartitionError", "StopReplicaResponse"]
 
@@ -31,7 +34,7 @@ class StopReplicaPartitionError(kipwire.FlexibleStruct):
     """Name of the topic."""
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition; 0 means no error."""
 
     FIELDS = (
@@ -41,7 +44,9 @@ class StopReplicaPartitionError(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(
+        self, *, topic_name: str = "", partition_index: int = 0, error_code: _enums.ErrorCode | int = 0
+    ) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self.error_code = error_code
@@ -73,7 +78,7 @@ class StopReplicaResponse(kipwire.FlexibleMessage):
     Kafka 3.9.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request, such as a stale controller epoch; 0 means no error."""
     partition_errors: list[StopReplicaPartitionError]
     """Outcome of each partition."""
@@ -94,7 +99,9 @@ class StopReplicaResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, partition_errors: list[StopReplicaPartitionError] = DEFAULT) -> None:
+    def __init__(
+        self, *, error_code: _enums.ErrorCode | int = 0, partition_errors: list[StopReplicaPartitionError] = DEFAULT
+    ) -> None:
         self.error_code = error_code
         self.partition_errors = [] if partition_errors is DEFAULT else partition_errors
         self._unknown_tagged_fields = None

@@ -15,6 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["TaskIds", "StreamsGroupCurrentMemberAssignmentValue"]
 
 unpack_iibB = struct.Struct(">iibB").unpack_from
@@ -122,7 +126,7 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
     """Epoch the member has reached, as given to it in its heartbeat response."""
     previous_member_epoch: int
     """Epoch the member had before, so that a member which missed the last response is still accepted."""
-    state: int
+    state: _enums.StreamsMemberState | int
     """State of the member in reconciling: 1 stable, 2 still has to revoke tasks, 3 waits for tasks other members have
     not released."""
     active_tasks: list[TaskIds]
@@ -162,7 +166,7 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.FlexibleMessage):
         *,
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
-        state: int = 0,
+        state: _enums.StreamsMemberState | int = 0,
         active_tasks: list[TaskIds] = DEFAULT,
         standby_tasks: list[TaskIds] = DEFAULT,
         warmup_tasks: list[TaskIds] = DEFAULT,

@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..streams_group_describe_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "KeyValue",
@@ -656,7 +659,7 @@ class Member(kipwire.FlexibleStruct):
 class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this group; 0 = no error."""
     error_message: str | None
     """Human-readable reason why the group could not be described; null = none."""
@@ -693,7 +696,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",

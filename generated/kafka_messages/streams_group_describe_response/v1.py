@@ -17,7 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..streams_group_describe_request import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "KeyValue",
@@ -662,7 +665,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
 
     name: str
     """Name of the node, by which other nodes refer to it."""
-    node_type: int
+    node_type: _enums.StreamsNodeType | int
     """Code for the kind of node (source, processor or sink)."""
     source_topics: list[str]
     """Topics a source node reads; empty for other nodes."""
@@ -687,7 +690,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
         self,
         *,
         name: str = "",
-        node_type: int = 0,
+        node_type: _enums.StreamsNodeType | int = 0,
         source_topics: list[str] = DEFAULT,
         sink_topic: str | None = None,
         stores: list[str] = DEFAULT,
@@ -869,7 +872,7 @@ class TopologyDescription(kipwire.FlexibleStruct):
 class DescribedGroup(kipwire.FlexibleStruct):
     """One description per requested group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this group; 0 = no error."""
     error_message: str | None
     """Human-readable reason why the group could not be described; null = none."""
@@ -892,7 +895,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     topology_description: TopologyDescription | None
     """Processor-level description of the topology, if asked for. Since version 1; null = not asked for or not
     available."""
-    topology_description_status: int
+    topology_description_status: _enums.StreamsTopologyDescriptionStatus | int
     """Code telling why topology_description is or is not filled in. Since version 1; default 0."""
     assignor_name: str | None
     """Name of the task assignor in use for the group. Since version 1; null = not known."""
@@ -923,7 +926,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
     def __init__(
         self,
         *,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",
@@ -933,7 +936,7 @@ class DescribedGroup(kipwire.FlexibleStruct):
         members: list[Member] = DEFAULT,
         authorized_operations: int = -2147483648,
         topology_description: TopologyDescription | None = None,
-        topology_description_status: int = 0,
+        topology_description_status: _enums.StreamsTopologyDescriptionStatus | int = 0,
         assignor_name: str | None = None,
     ) -> None:
         self.error_code = error_code

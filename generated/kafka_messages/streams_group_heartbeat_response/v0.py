@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..streams_group_heartbeat_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["Status", "TaskIds", "Endpoint", "TopicPartition", "EndpointToPartitions", "StreamsGroupHeartbeatResponse"]
 
@@ -32,7 +35,7 @@ pack_iiii = struct.Struct(">iiii").pack
 class Status(kipwire.FlexibleStruct):
     """A condition of the group that the member should know about."""
 
-    status_code: int
+    status_code: _enums.StreamsGroupStatus | int
     """Kind of condition: 0 stale topology, 1 missing source topics, 2 incorrectly partitioned topics, 3 missing
     internal topics, 4 application shutdown requested, 5 assignment delayed, 6 missing client tags; newer brokers may
     use more."""
@@ -45,7 +48,7 @@ class Status(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
+    def __init__(self, *, status_code: _enums.StreamsGroupStatus | int = 0, status_detail: str = "") -> None:
         self.status_code = status_code
         self.status_detail = status_detail
         self._unknown_tagged_fields = None
@@ -259,7 +262,7 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the heartbeat as a whole; 0 means no error."""
     error_message: str | None
     """Human-readable detail on error_code, or null when there is nothing to add."""
@@ -325,7 +328,7 @@ class StreamsGroupHeartbeatResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = None,
         member_id: str = "",
         member_epoch: int = 0,

@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..streams_group_topology_description_update_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = [
     "TopologyDescriptionNode",
@@ -34,7 +37,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
 
     name: str
     """Name of the node, by which Successors refers to it."""
-    node_type: int
+    node_type: _enums.StreamsNodeType | int
     """Number that says whether the node is a source, a processor or a sink."""
     source_topics: list[str]
     """Topics that a source node reads; of no meaning for other nodes."""
@@ -59,7 +62,7 @@ class TopologyDescriptionNode(kipwire.FlexibleStruct):
         self,
         *,
         name: str = "",
-        node_type: int = 0,
+        node_type: _enums.StreamsNodeType | int = 0,
         source_topics: list[str] = DEFAULT,
         sink_topic: str | None = None,
         stores: list[str] = DEFAULT,

@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..sync_group_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["SyncGroupResponse"]
 
@@ -23,7 +26,7 @@ pack_hi = struct.Struct(">hi").pack
 class SyncGroupResponse(kipwire.Message):
     """The coordinator's answer with the member's own assignment in the current generation of a classic group."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     assignment: bytes
     """What this member is assigned, as the leader encoded it; opaque to the broker."""
@@ -42,7 +45,7 @@ class SyncGroupResponse(kipwire.Message):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, assignment: bytes = b"") -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, assignment: bytes = b"") -> None:
         self.error_code = error_code
         self.assignment = assignment
 

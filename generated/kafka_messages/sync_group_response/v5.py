@@ -13,7 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..sync_group_request import v5 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["SyncGroupResponse"]
 
@@ -27,7 +30,7 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
     throttle_time_ms: int
     """How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no quota was
     violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the whole request; 0 means no error."""
     protocol_type: str | None
     """Protocol type of the group; null if not given. Since version 5 (KIP-559)."""
@@ -57,7 +60,7 @@ class SyncGroupResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         protocol_type: str | None = None,
         protocol_name: str | None = None,
         assignment: bytes = b"",

@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
 unpack_qhibB = struct.Struct(">qhibB").unpack_from
@@ -90,7 +94,7 @@ class TransactionLogValue(kipwire.FlexibleMessage):
     """Epoch kept to go with next_producer_id. Tagged field of version 1; -1 = none."""
     transaction_timeout_ms: int
     """Milliseconds a transaction may stay open before the coordinator aborts it."""
-    transaction_status: int
+    transaction_status: _enums.TransactionState | int
     """State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete commit, 5 complete
     abort, 6 dead, 7 prepare epoch fence."""
     transaction_partitions: list[PartitionsSchema] | None
@@ -138,7 +142,7 @@ class TransactionLogValue(kipwire.FlexibleMessage):
         producer_epoch: int = 0,
         next_producer_epoch: int = -1,
         transaction_timeout_ms: int = 0,
-        transaction_status: int = 0,
+        transaction_status: _enums.TransactionState | int = 0,
         transaction_partitions: list[PartitionsSchema] | None = DEFAULT,
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,

@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..txn_offset_commit_request import v6 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
@@ -32,7 +35,7 @@ class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction ends."""
 
     FIELDS = (
@@ -41,7 +44,7 @@ class TxnOffsetCommitResponsePartition(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
+    def __init__(self, *, partition_index: int = 0, error_code: _enums.ErrorCode | int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..update_features_response import v1 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
@@ -33,7 +36,7 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
     """Name of the feature whose finalized level is to change."""
     max_version_level: int
     """New finalized level of the feature; a value below 1 asks for its removal, that is, for disabling it."""
-    upgrade_type: int
+    upgrade_type: _enums.FeatureUpgradeType | int
     """Kind of change that is permitted: 1 (default) upgrade only, 2 safe downgrade without loss of metadata, 3 unsafe
     downgrade. From version 1 on (KIP-778)."""
 
@@ -44,7 +47,9 @@ class FeatureUpdateKey(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, feature: str = "", max_version_level: int = 0, upgrade_type: int = 1) -> None:
+    def __init__(
+        self, *, feature: str = "", max_version_level: int = 0, upgrade_type: _enums.FeatureUpgradeType | int = 1
+    ) -> None:
         self.feature = feature
         self.max_version_level = max_version_level
         self.upgrade_type = upgrade_type

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..update_features_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["UpdatableFeatureResult", "UpdateFeaturesResponse"]
 
@@ -29,7 +32,7 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
 
     feature: str
     """Name of the feature that the result is about."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Error of changing this feature; 0 = no error."""
     error_message: str | None
     """Explanation of this feature's error for humans; null = none."""
@@ -41,7 +44,9 @@ class UpdatableFeatureResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, feature: str = "", error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, feature: str = "", error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.feature = feature
         self.error_code = error_code
         self.error_message = error_message
@@ -89,7 +94,7 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 = no error."""
     error_message: str | None
     """Explanation of the request's error for humans; null = none."""
@@ -116,7 +121,7 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
         self,
         *,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         error_message: str | None = "",
         results: list[UpdatableFeatureResult] = DEFAULT,
     ) -> None:

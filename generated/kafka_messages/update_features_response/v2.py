@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..update_features_request import v2 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["UpdateFeaturesResponse"]
 
@@ -27,7 +30,7 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 = no error."""
     error_message: str | None
     """Explanation of the request's error for humans; null = none."""
@@ -47,7 +50,9 @@ class UpdateFeaturesResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
+    def __init__(
+        self, *, throttle_time_ms: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = ""
+    ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message

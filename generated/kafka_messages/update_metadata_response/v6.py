@@ -12,7 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..update_metadata_request import v6 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["UpdateMetadataResponse"]
 
@@ -25,7 +28,7 @@ class UpdateMetadataResponse(kipwire.FlexibleMessage):
     Kafka 3.9.
     """
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request, such as a stale controller epoch; 0 means no error."""
 
     NAME = "UpdateMetadataResponse"
@@ -39,7 +42,7 @@ class UpdateMetadataResponse(kipwire.FlexibleMessage):
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0) -> None:
         self.error_code = error_code
         self._unknown_tagged_fields = None
 

@@ -14,7 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..update_raft_voter_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
@@ -82,7 +85,7 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
 
     throttle_time_ms: int
     """Milliseconds for which the sender should hold back because of a quota; 0 when no quota was violated."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the update as a whole; 0 means no error."""
     current_leader = kipwire.LazyStruct(CurrentLeader)
     """The quorum leader as far as the answering node knows it; a tagged field (KIP-482)."""
@@ -103,7 +106,11 @@ class UpdateRaftVoterResponse(kipwire.FlexibleMessage):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader = DEFAULT
+        self,
+        *,
+        throttle_time_ms: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
+        current_leader: CurrentLeader = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code

@@ -13,6 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["UserScramCredentialRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -27,7 +31,7 @@ class UserScramCredentialRecord(kipwire.FlexibleMessage):
 
     name: str
     """User who logs in with the credential."""
-    mechanism: int
+    mechanism: _enums.ScramMechanism | int
     """SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512."""
     salt: bytes
     """Random bytes that were mixed into the password; sent to the client during login."""
@@ -58,7 +62,7 @@ class UserScramCredentialRecord(kipwire.FlexibleMessage):
         self,
         *,
         name: str = "",
-        mechanism: int = 0,
+        mechanism: _enums.ScramMechanism | int = 0,
         salt: bytes = b"",
         stored_key: bytes = b"",
         server_key: bytes = b"",

@@ -15,7 +15,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..vote_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionData", "TopicData", "VoteResponse"]
 
@@ -29,7 +32,7 @@ class PartitionData(kipwire.FlexibleStruct):
 
     partition_index: int
     """Number of the partition within the topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the vote for this partition; 0 = no error."""
     leader_id: int
     """Node id of the leader the voter knows of; -1 = unknown."""
@@ -51,7 +54,7 @@ class PartitionData(kipwire.FlexibleStruct):
         self,
         *,
         partition_index: int = 0,
-        error_code: int = 0,
+        error_code: _enums.ErrorCode | int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
         vote_granted: bool = False,
@@ -123,7 +126,7 @@ class TopicData(kipwire.FlexibleStruct):
 class VoteResponse(kipwire.FlexibleMessage):
     """A voter's answer to a replica that asked for its vote in a KRaft leader election (KIP-595)."""
 
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the request as a whole; 0 = no error. Problems of a single partition are in its own error_code."""
     topics: list[TopicData]
     """The replicated logs voted on."""
@@ -143,7 +146,7 @@ class VoteResponse(kipwire.FlexibleMessage):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, topics: list[TopicData] = DEFAULT) -> None:
+    def __init__(self, *, error_code: _enums.ErrorCode | int = 0, topics: list[TopicData] = DEFAULT) -> None:
         self.error_code = error_code
         self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None

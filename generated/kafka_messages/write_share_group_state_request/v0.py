@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..write_share_group_state_response import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["StateBatch", "PartitionData", "WriteStateData", "WriteShareGroupStateRequest"]
 
@@ -35,7 +38,7 @@ class StateBatch(kipwire.FlexibleStruct):
     """First offset of the range."""
     last_offset: int
     """Last offset of the range, inclusive."""
-    delivery_state: int
+    delivery_state: _enums.ShareDeliveryState | int
     """Delivery state of all records of the batch: 0 available, 2 acknowledged, 4 archived."""
     delivery_count: int
     """How many times delivery of these records has been attempted."""
@@ -49,7 +52,12 @@ class StateBatch(kipwire.FlexibleStruct):
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
+        self,
+        *,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: _enums.ShareDeliveryState | int = 0,
+        delivery_count: int = 0,
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset

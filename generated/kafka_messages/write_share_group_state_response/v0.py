@@ -16,7 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
     from ..write_share_group_state_request import v0 as _partner
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
 
 __all__ = ["PartitionResult", "WriteStateResult", "WriteShareGroupStateResponse"]
 
@@ -31,7 +34,7 @@ class PartitionResult(kipwire.FlexibleStruct):
 
     partition: int
     """Number of the partition within its topic."""
-    error_code: int
+    error_code: _enums.ErrorCode | int
     """Outcome of the write for this partition, such as a fenced epoch; 0 means no error."""
     error_message: str | None
     """Why the state of this partition was not stored, in words; null if there is nothing to add."""
@@ -43,7 +46,9 @@ class PartitionResult(kipwire.FlexibleStruct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
+    def __init__(
+        self, *, partition: int = 0, error_code: _enums.ErrorCode | int = 0, error_message: str | None = None
+    ) -> None:
         self.partition = partition
         self.error_code = error_code
         self.error_message = error_message

@@ -12,6 +12,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["ZkMigrationStateRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
@@ -23,7 +27,7 @@ class ZkMigrationStateRecord(kipwire.FlexibleMessage):
     (KIP-866).
     """
 
-    zk_migration_state: int
+    zk_migration_state: _enums.ZkMigrationState | int
     """Stage of the migration: 0 none (the cluster was created with KRaft), 1 migration with writes to both sides, 2
     before the metadata was copied, 3 completed, 4 still with ZooKeeper."""
 
@@ -36,7 +40,7 @@ class ZkMigrationStateRecord(kipwire.FlexibleMessage):
     FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, zk_migration_state: int = 0) -> None:
+    def __init__(self, *, zk_migration_state: _enums.ZkMigrationState | int = 0) -> None:
         self.zk_migration_state = zk_migration_state
         self._unknown_tagged_fields = None
 

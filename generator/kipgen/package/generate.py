@@ -81,6 +81,8 @@ class _Work(NamedTuple):
     specs: dict[str, MessageSpec]
     """Specs, by source."""
     headers: HeaderVersions
+    enums: tuple[str, ...]
+    """Names of the enums, sorted."""
     entries: list[RegistryEntry] | None
     """The whole registry; None if it is as it was."""
     problems: tuple[Problem, ...]
@@ -176,7 +178,7 @@ def _find_changes(
         made_by=generator_hash(),
         package_hash=hashes.get("__init__.py", earlier.package_hash),
         headers=work.headers,
-        enums=Enums(hashes.get(ENUMS_FILE, earlier.enums.content), enums) if enums else Enums(),
+        enums=Enums(hashes.get(ENUMS_FILE, earlier.enums.content), enums, work.enums) if enums else Enums(),
         specs={**done, **made},
         newest=hashes.get(NEWEST_FILE, "" if work.entries else earlier.newest) if has_newest else "",
     )
@@ -199,7 +201,7 @@ def _render_messages(specs: Path, work: _Work, progress: Progress) -> dict[str, 
     rendered: dict[str, dict[str, str]] = {}
     for source, spec in work.specs.items():
         shown = PurePosixPath(specs.resolve().name, source)
-        files = render_message(spec, work.headers, str(shown))
+        files = render_message(spec, work.headers, str(shown), work.enums)
         rendered[source] = {str(path): text for path, text in files.items()}
         progress(len(rendered), len(work.specs))
     return rendered
@@ -281,16 +283,25 @@ def _work(
         checked = {source: read(specs / source, kafka=False) for source in sorted(changed)}
         fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
         if len(fresh) == len(checked) and _is_as_before(earlier, fresh):
-            return _Work(fresh, earlier.headers, None, tuple(p for one in checked.values() for p in one.problems))
+            problems = tuple(problem for one in checked.values() for problem in one.problems)
+            return _Work(fresh, earlier.headers, earlier.enums.names, None, problems)
     # The package as a whole may break a rule now, or its headers may have changed.
     everything, problems = check.read_folder(specs, read=read)
     found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}
     headers = header_versions(found.values())
-    entries = [registry_entry(spec, headers) for spec in found.values()]
-    # With other headers, every message before which they come has another header version.
+    entries = {source: registry_entry(spec, headers) for source, spec in found.items()}
+    is_wrong = any(problem.severity == "error" for problem in problems)
+    enums = () if is_wrong else tuple(enum.name for enum in check.read_enums(specs))
+    # With other headers, every message before which they come has another header version. A field that is an error code
+    # by its name has the enum of error codes in its type as soon as there is one.
+    came_or_went = {*enums}.symmetric_difference(earlier.enums.names)
     if headers == earlier.headers:
-        found = {source: spec for source, spec in found.items() if source in changed}
-    return _Work(found, headers, entries, problems)
+        found = {
+            source: spec
+            for source, spec in found.items()
+            if source in changed or any(field.enum in came_or_went for field in entries[source].enum_fields)
+        }
+    return _Work(found, headers, enums, [*entries.values()], problems)
 
 
 def _is_as_before(earlier: Manifest, fresh: dict[str, MessageSpec]) -> bool:

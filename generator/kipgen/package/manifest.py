@@ -62,6 +62,8 @@ class Enums:
     """Hash of the module's content; "" where there is none."""
     specs: dict[str, str] = field(default_factory=dict)
     """Hash of each enum by its path below the folder of specs."""
+    names: tuple[str, ...] = ()
+    """Names of the enums, sorted; classes of messages refer to them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,8 @@ def read_manifest(package: Path) -> Manifest:
         oldest = _number(data["headers"].get("oldest_request", 1))  # of packages without, as earlier releases made them
         headers = HeaderVersions(request, response, oldest)
         named = data.get("enums", {"content": "", "specs": {}})  # likewise
-        enums = Enums(_text(named["content"]), {_text(p): _text(h) for p, h in named["specs"].items()})
+        hashes = {_text(p): _text(h) for p, h in named["specs"].items()}
+        enums = Enums(_text(named["content"]), hashes, tuple(map(_text, named.get("names", ()))))
         newest = _text(data.get("newest", ""))  # likewise
         return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs, newest)
     # A damaged or badly merged manifest is none at all: it costs only the work that it would have saved.

@@ -20,8 +20,9 @@ import math
 import re
 import textwrap
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple, cast
 
 from kipgen.code import Code, literal
@@ -30,7 +31,7 @@ from kipgen.python.steps import FixedFields, Step, read_steps, step_formats, wri
 from kipgen.resolve.wire import WireMessage, WireStruct
 from kipwire.description.fields import is_required
 from kipwire.description.plan import Item, Plan
-from kipwire.model.structs import Struct
+from kipwire.model.structs import Field, Struct
 from kipwire.model.types import TYPES
 
 LINE_LENGTH = 120
@@ -38,6 +39,11 @@ LINE_LENGTH = 120
 
 class PyField(Item):
     """An item of a plan with its names in Python."""
+
+    def __init__(self, field: Field, enum: str | None = None) -> None:
+        super().__init__(field)
+        self.enum = enum
+        """Class of the enum that names its numbers, if the package has one."""
 
     @property
     def slot(self) -> str:
@@ -57,6 +63,8 @@ class PyField(Item):
     @property
     def annotation(self) -> Code:
         element = self.struct or TYPES[self.field.element].annotation
+        if self.enum is not None:
+            element = Code(f"_enums.{self.enum} | {element}")
         annotation = f"list[{element}]" if self.array else element
         return Code(f"{annotation} | None" if self.nullable else annotation)
 
@@ -108,11 +116,11 @@ class PyTaggedField:
 
 
 class Declaration(NamedTuple):
-    """A statement in the body of a class that declares an attribute."""
+    """A statement in the body of a class that declares an attribute, or the member of an enum."""
 
     statement: Code
     text: Code
-    """Description of its field, between the quotes of a docstring; empty if the spec has none."""
+    """Description of it, between the quotes of a docstring; empty if the spec has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +196,30 @@ class PyStruct:
         return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
-def python_structs(message: type[WireMessage]) -> tuple[PyStruct, ...]:
-    """Model the classes of a message, its own last."""
+def python_structs(message: type[WireMessage], enums: Mapping[str, str] | None = None) -> tuple[PyStruct, ...]:
+    """Model the classes of a message, its own last.
+
+    Args:
+        message: one version.
+        enums: classes of the enums that name the numbers of attributes, by the names of class and attribute, as in
+            `Broker.rack`.
+    """
     attributes = attribute_names(message)
     # The structs come in the order of use, so one pass finds arrays at any depth.
     holding: set[type[Struct] | None] = set()  # the classes with arrays of structs in them that can take no byte
     classes = []
     for struct in (*message.STRUCTS, message):
-        plan = Plan(struct, PyField)
+        plan = Plan(struct, partial(_field, struct, enums or {}))
         # In a record format, what bounds the bytes bounds such arrays.
         is_bounded = message.SPEC.is_layout
         if not is_bounded and any(one.has_empty_elements or one.field.struct in holding for one in plan.attributes):
             holding.add(struct)
         classes.append(_struct(struct, plan, attributes, is_bounded=is_bounded, holds_empty=struct in holding))
     return tuple(classes)
+
+
+def _field(struct: type[WireStruct], enums: Mapping[str, str], field: Field) -> PyField:
+    return PyField(field, enums.get(f"{struct.__name__}.{field.name}"))
 
 
 def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
@@ -270,9 +288,12 @@ def _declaration(field: PyField, about: str, hidden: frozenset[str], attributes:
         statement = Code(f"{field.name} = kipwire.LazyStruct{of_type}({field.struct})")
     else:
         statement = Code(f"{field.name}: {_in_body(field.annotation, hidden)}")
-    if not text:
-        return Declaration(statement, Code(""))
-    return Declaration(statement, docstring_text(_between_quotes(text), last_quotes_apart=False))
+    return Declaration(statement, text_below(text))
+
+
+def text_below(text: str) -> Code:
+    """Write a text as the docstring below a declaration; empty if there is none."""
+    return docstring_text(_between_quotes(text), last_quotes_apart=False) if text.strip() else Code("")
 
 
 _BUILTINS = ("bool", "bytes", "float", "frozenset", "int", "list", "object", "str", "tuple", "type")

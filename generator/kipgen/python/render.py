@@ -16,7 +16,7 @@ import builtins
 import re
 import symtable
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath, PurePosixPath
@@ -117,17 +117,28 @@ def _enum_fields(spec: MessageSpec) -> Iterator[EnumField]:
                 yield EnumField(key, enum, field.enum_bits)
 
 
-def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, str]:
-    """Render every file of a message, by its path in the package; a retired message has none."""
+def render_message(
+    spec: MessageSpec, headers: HeaderVersions, source: str, enums: Collection[str] = ()
+) -> dict[PurePosixPath, str]:
+    """Render every file of a message, by its path in the package; a retired message has none.
+
+    Args:
+        spec: the message.
+        headers: the versions of the headers of its package.
+        source: the path of its spec.
+        enums: the names of the enums of its package.
+    """
     resolved = resolve_versions(spec, headers)
     if not resolved:
         return {}
     folder = PurePosixPath(names.module_name(spec.name))
     origins = _origins(resolved)
+    named = (field for field in _enum_fields(spec) if field.enum in enums and not field.is_bits)
+    classes = {field.key: names.class_name(field.enum) for field in named}
     files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
     for message in resolved:
         origin = origins[message.VERSION]
-        text = _module(message, source) if origin == message.VERSION else _same(message, origin, source)
+        text = _module(message, source, classes) if origin == message.VERSION else _same(message, origin, source)
         files[folder / f"v{message.VERSION}.py"] = text
     return files
 
@@ -161,9 +172,9 @@ def _origins(resolved: list[type[WireMessage]]) -> dict[int, int]:
     return origins
 
 
-def _module(message: type[WireMessage], source: str) -> str:
-    """Render the module of a version with code of its own."""
-    structs = python_structs(message)
+def _module(message: type[WireMessage], source: str, enums: dict[str, str]) -> str:
+    """Render the module of a version with code of its own; `enums` as in `python_structs`."""
+    structs = python_structs(message, enums)
     read_formats, write_formats = (
         # What packs one number is made once, in the runtime; a module makes what packs its own runs.
         [code for code in codes if f"{way}_{code}" not in names.RUNTIME_NAMES["kipwire.codec.wire"]]
@@ -181,6 +192,7 @@ def _module(message: type[WireMessage], source: str) -> str:
         message=message,
         counterpart=counterpart,
         structs=structs,
+        has_enums=any(field.enum for one in structs for field in one.fields),
         imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
         read_formats=read_formats,
         write_formats=write_formats,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kipgen.code import Code, comment, literal
 from kipgen.language import names
-from kipgen.python.pymodel import LINE_LENGTH, docstring_text
+from kipgen.python.pymodel import LINE_LENGTH, Declaration, docstring_text, text_below
 from kipgen.python.render import EnumField, RegistryEntry, render, whole_module
 from kipgen.reading.enum_spec import EnumSpec, EnumValue, HeaderKeySpec, ValuesFrom
 
@@ -24,7 +24,7 @@ class _PyEnum:
     base: str
     """The class of `kipwire.model.enums` that it is made from."""
     docstring: Code
-    members: tuple[Code, ...]
+    members: tuple[Declaration, ...]
 
 
 def render_enums(package: str, enums: Sequence[EnumSpec], entries: Sequence[RegistryEntry]) -> str:
@@ -66,19 +66,23 @@ def _class(enum: EnumSpec, entries: Iterable[RegistryEntry]) -> _PyEnum:
     return _PyEnum(names.class_name(enum.name), base, docstring_text(lines), members)
 
 
-def _name_number(value: EnumValue) -> Code:
-    arguments: list[object] = [value.number]
-    if value.retriable is not None:
-        arguments.append(value.retriable)
-    arguments.append(literal(value.about))
+def _name_number(value: EnumValue) -> Declaration:
+    facts: list[object] = [] if value.retriable is None else [value.retriable]
+    facts.append(literal(value.about))
     if value.kip is not None:
-        arguments.append(value.kip)
-    return Code(f"{value.name} = {', '.join(map(str, arguments))}")
+        facts.append(value.kip)
+    return _declaration(value.name, value.number, facts, value.about)
 
 
-def _header_key(value: EnumValue, row: HeaderKeySpec) -> Code:
+def _header_key(value: EnumValue, row: HeaderKeySpec) -> Declaration:
     columns = [None if text is None else literal(text) for text in (row.name, value.about, row.by, row.url, row.notes)]
-    return Code(f"{value.name} = {value.number}, {', '.join(map(str, columns))}")
+    return _declaration(value.name, value.number, columns, value.about)
+
+
+def _declaration(name: str, number: int | None, facts: Iterable[object], about: str = "") -> Declaration:
+    """Write a member of an enum, with its text below it for editors, which do not read arguments."""
+    arguments = ", ".join(map(str, (number, *facts)))
+    return Declaration(Code(f"{name} = enums.number({arguments})"), text_below(about))
 
 
 def numbered_messages(wanted: ValuesFrom, entries: Iterable[RegistryEntry]) -> list[RegistryEntry]:
@@ -99,7 +103,6 @@ def message_number_name(entry: RegistryEntry) -> str:
     return names.snake_case(entry.name.removesuffix(_SUFFIXES.get(entry.type, ""))).upper()
 
 
-def _message_number(entry: RegistryEntry) -> Code:
-    name = message_number_name(entry)
-    versions = f", {entry.lowest}, {entry.highest}" if entry.lowest <= entry.highest else ""
-    return Code(f"{name} = {entry.api_key}, {literal(entry.name)}{versions}")
+def _message_number(entry: RegistryEntry) -> Declaration:
+    versions = (entry.lowest, entry.highest) if entry.lowest <= entry.highest else ()
+    return _declaration(message_number_name(entry), entry.api_key, (literal(entry.name), *versions))

@@ -1,6 +1,9 @@
 """Base classes of the names for numbers in the module `enums` of a generated package.
 
-Values in messages stay plain ints, since peers may send numbers without a name here.
+Values in messages stay plain ints, since peers may send numbers without a name here. Generated classes declare such an
+attribute as `Status | int`: the enum for readers and editors, the int for the numbers without a name. mypy takes the
+union for `int`, and pyright each for the other, also within lists; to a plain `int` pyright would not let members of
+an enum with arguments be compared.
 """
 
 from __future__ import annotations
@@ -15,6 +18,16 @@ N = TypeVar("N", bound="NamedNumber")
 
 MODULE = "enums"
 """The module of a generated package that has its enums."""
+
+
+def number(value: int, *facts: object) -> int:
+    """Give a member of an enum its number and its other facts; type checkers take the member for such an int.
+
+    Args:
+        value: the number.
+        facts: the further arguments of the `__new__` of the enum.
+    """
+    return (value, *facts)  # type: ignore[return-value]  # what enums pass on as arguments
 
 
 def _member(cls: type[N], value: int, about: str, kip: int | None) -> N:
@@ -56,6 +69,18 @@ class NamedNumber(IntEnum):
         """Format the number with its name, as in `25 UNKNOWN_MEMBER_ID`; the number alone where it has none."""
         found = cls.find(number)
         return str(int(number)) if found is None else f"{int(number)} {found.label}"
+
+    @classmethod
+    def literal(cls, value: object) -> str:
+        """Format a value as `repr` does, but numbers with a name as constants, as in `ErrorCode.NONE`.
+
+        Args:
+            value: a number or several; or anything else, since attributes take any value.
+        """
+        if isinstance(value, list):
+            return f"[{', '.join(map(cls.literal, value))}]"
+        found = cls.find(value) if isinstance(value, int) and not isinstance(value, bool) else None
+        return repr(value) if found is None else f"{cls.__name__}.{found.name}"
 
     @property
     def label(self) -> str:
@@ -120,18 +145,6 @@ class HeaderKey(NamedNumber):
         """Find the key of the header of that name; None where the register has none."""
         return next((one for one in cls if one.header == name), None)
 
-    @classmethod
-    def literal(cls, value: object) -> str:
-        """Format a value as `repr` does, but registered keys as constants, as in `KafkaHeaderKeys.CLIENT_ID_KEY`.
-
-        Args:
-            value: a key or several; or anything else, since attributes take any value.
-        """
-        if isinstance(value, list):
-            return f"[{', '.join(map(cls.literal, value))}]"
-        found = cls.find(value) if isinstance(value, int) and not isinstance(value, bool) else None
-        return repr(value) if found is None else f"{cls.__name__}.{found.name}"
-
     @property
     def label(self) -> str:
         """The name of the header."""
@@ -174,17 +187,17 @@ def named(owner: type, attribute: str, number: int) -> tuple[NamedNumber, ...]:
 
 
 def literals(struct: Any) -> dict[str, str]:
-    """Format the attributes of a struct that hold keys of headers, as `repr` would, by name of the attribute."""
-    registers = _registers(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
-    return {name: register.literal(getattr(struct, name)) for name, register in registers if hasattr(struct, name)}
+    """Format the attributes of a struct that have enums, as `repr` would with constants, by name of the attribute."""
+    enums = _named_attributes(type(struct))  # type: ignore[arg-type]  # mypy takes classes of anything for unhashable
+    return {name: enum.literal(getattr(struct, name)) for name, enum in enums if hasattr(struct, name)}
 
 
 @lru_cache(maxsize=4096)
-def _registers(owner: type) -> tuple[tuple[str, type[HeaderKey]], ...]:
-    """Find the attributes of a generated class whose numbers are keys in a register; most classes have none."""
+def _named_attributes(owner: type) -> tuple[tuple[str, type[NamedNumber]], ...]:
+    """Find the attributes of a generated class whose numbers an enum names, each with the enum."""
     fields: Iterable[Any] = getattr(owner, "ATTRIBUTES", ())
     found = ((field.name, enum_of(owner, field.name)) for field in fields)
-    return tuple((name, enum) for name, enum in found if enum is not None and issubclass(enum, HeaderKey))
+    return tuple((name, enum) for name, enum in found if enum is not None)
 
 
 def _find_enum(owner: type, attribute: str, table: str) -> type[NamedNumber] | None:

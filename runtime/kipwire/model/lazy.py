@@ -76,6 +76,17 @@ def submodules(package: str, *names: str) -> Callable[[str], ModuleType]:
     return submodule
 
 
+class LazyModule:
+    """A module by another name, imported when a program first asks for one of its names."""
+
+    def __init__(self, name: str, package: str | None) -> None:
+        self._name = name
+        self._package = package
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name, self._package), name)
+
+
 class _Text:
     """`__doc__` of a `LazyStruct`: the text of its field, which `help` shows; the class has its own docstring."""
 

@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import typing
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -133,6 +134,27 @@ def test_fields_have_the_enums_that_their_specs_or_their_names_say(lamps: Module
         assert [[field.enum for field in step.FIELDS] for step in steps] == [[module.Light]] * bool(version)
 
 
+def test_fields_have_their_enums_in_their_types(lamps: ModuleType) -> None:
+    module: Any = importlib.import_module(f"{lamps.__name__}.enums")
+    light = module.Light | int
+    cls: Any = lamps.message("LampRequest", 1)
+    hints = typing.get_type_hints(cls)
+    named = {"now": light, "last_error_code": module.ErrorCode | int}
+    assert {name: hints[name] for name in hints if name != "plan"} == {**named, "other": int, "seen": int}
+    (step,) = typing.get_args(hints["plan"])
+    assert typing.get_type_hints(step) == {"lights": list[light]}
+    assert typing.get_type_hints(cls.__init__) == {**hints, "return": type(None)}
+
+
+def test_values_are_shown_by_their_names(lamps: ModuleType) -> None:
+    module: Any = importlib.import_module(f"{lamps.__name__}.enums")
+    cls: Any = lamps.message("LampRequest", 0)
+    one = cls.decode(cls(now=3, last_error_code=module.ErrorCode.BUSY, other=3, seen=0b1000).encode())
+    assert (type(one.now), type(one.last_error_code)) == (int, int)
+    assert repr(one) == "LampRequest(now=Light.RED, last_error_code=ErrorCode.BUSY, other=3, seen=8)"
+    assert repr(cls(now=4)) == "LampRequest(now=4, last_error_code=ErrorCode.NONE, other=0, seen=-128)"
+
+
 def test_sets_of_bits_have_the_names_of_the_bits_that_are_set(lamps: ModuleType) -> None:
     module: Any = importlib.import_module(f"{lamps.__name__}.enums")
     cls: Any = lamps.message("LampRequest", 2)
@@ -161,6 +183,20 @@ def test_error_codes_have_no_enum_in_a_package_without_that_table(specs: Path, p
     generate(specs, package)
     assert "last_error_code" not in (package / ENUMS_FILE).read_text()
     assert "lamp_request.LampRequest.now" in (package / ENUMS_FILE).read_text()
+
+
+def test_error_codes_have_their_type_as_soon_as_there_is_that_table(specs: Path, package: Path) -> None:
+    generate(specs, package)
+    first = package / "lamp_request" / "v0.py"
+    without = first.read_text()
+    assert "    last_error_code: int\n" in without
+    written(specs, ErrorCode__enum=ERROR)
+    changed = set(generate(specs, package).contents)
+    assert changed == {"lamp_request/v0.py", "lamp_request/v1.py", "lamp_request/v2.py", ENUMS_FILE, FILE_NAME}
+    assert "    last_error_code: _enums.ErrorCode | int\n" in first.read_text()
+    (specs / "ErrorCode.enum.json").unlink()
+    generate(specs, package)
+    assert first.read_text() == without
 
 
 def test_a_package_without_enums_has_no_module_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +242,8 @@ def test_the_module_goes_with_the_last_enum(specs: Path, package: Path) -> None:
 def test_a_damaged_module_of_enums_is_mutable(specs: Path, package: Path) -> None:
     generate(specs, package)
     text = (package / ENUMS_FILE).read_text()
-    (package / ENUMS_FILE).write_text(text.replace("RED = 3", "RED = 4"))
+    (package / ENUMS_FILE).write_text(text.replace("number(3,", "number(4,"))
+    assert (package / ENUMS_FILE).read_text() != text
     generate(specs, package)
     assert (package / ENUMS_FILE).read_text() == text
 

@@ -36,6 +36,18 @@ def write_fields(message: MetadataResponse, partition: MetadataResponsePartition
     del message.brokers[0].hots  # type: ignore[attr-defined]
 
 
+def name_numbers(message: MetadataResponse, partition: MetadataResponsePartition) -> None:
+    partition.error_code = "NONE"  # type: ignore[assignment]
+    partition.error_code = None  # type: ignore[assignment]
+    partition.error_code = ErrorCode  # type: ignore[assignment]
+    code: ErrorCode = message.topics[0].error_code  # type: ignore[assignment]
+    message.topics[0].error_code.name.lower()  # type: ignore[attr-defined]
+    MetadataResponsePartition(error_code="NONE")  # type: ignore[arg-type]
+    MetadataResponsePartition(error_code=[ErrorCode.NONE])  # type: ignore[arg-type]
+    is_none = partition.error_code == "NONE"  # type: ignore[comparison-overlap]
+    print(code, is_none)
+
+
 def write_structs(message: MetadataResponse, fetched: PartitionData) -> None:
     message.brokers = [MetadataResponsePartition()]  # type: ignore[list-item]
     message.brokers = [v4.MetadataResponseBroker()]  # type: ignore[list-item]

@@ -11,15 +11,11 @@ __all__ = ["KafkaHeaderKeys", "LocalHeaderKeys"]
 class KafkaHeaderKeys(enums.HeaderKey):
     """The header keys that everybody shares: the sample register of version 43 of KIP-82 for the open source space."""
 
-    CLIENT_ID_KEY = (
-        1,
-        "client.id",
-        "Client id of the producer.",
-        "Apache Kafka",
-        "some url to a document about it",
-        None,
+    CLIENT_ID_KEY = enums.number(
+        1, "client.id", "Client id of the producer.", "Apache Kafka", "some url to a document about it", None
     )
-    CLUSTER_ID_KEY = (
+    """Client id of the producer."""
+    CLUSTER_ID_KEY = enums.number(
         2,
         "cluster.id",
         "Id of the cluster where the message first originated.",
@@ -27,7 +23,8 @@ class KafkaHeaderKeys(enums.HeaderKey):
         "some url to a document about it",
         None,
     )
-    CORRELATION_ID_KEY = (
+    """Id of the cluster where the message first originated."""
+    CORRELATION_ID_KEY = enums.number(
         3,
         "correlation.id",
         "Correlation id of a message that is the response to a request; the KIP calls it a mutex response.",
@@ -35,7 +32,8 @@ class KafkaHeaderKeys(enums.HeaderKey):
         "some url to a document about it",
         None,
     )
-    NEW_RELIC_KEY = (
+    """Correlation id of a message that is the response to a request; the KIP calls it a mutex response."""
+    NEW_RELIC_KEY = enums.number(
         2100001,
         "new.relic",
         "Stores the GUID by which New Relic links the parts of a transaction.",
@@ -43,7 +41,8 @@ class KafkaHeaderKeys(enums.HeaderKey):
         "some url to a document about it",
         None,
     )
-    APPDYNAMICS_KEY = (
+    """Stores the GUID by which New Relic links the parts of a transaction."""
+    APPDYNAMICS_KEY = enums.number(
         2100002,
         "appdynamics",
         "Stores the GUID by which AppDynamics links the parts of a transaction.",
@@ -51,20 +50,17 @@ class KafkaHeaderKeys(enums.HeaderKey):
         "some url to a document about it",
         None,
     )
+    """Stores the GUID by which AppDynamics links the parts of a transaction."""
 
 
 class LocalHeaderKeys(enums.HeaderKey):
     """The header keys of one organisation, IG: the sample of a local register in version 43 of KIP-82."""
 
-    CHARGE_TAG_KEY = (
-        1050000,
-        "charge.tag",
-        "Tag to charge each message back by.",
-        "IG",
-        None,
-        "some internal document about it",
+    CHARGE_TAG_KEY = enums.number(
+        1050000, "charge.tag", "Tag to charge each message back by.", "IG", None, "some internal document about it"
     )
-    APP_NAME_KEY = (
+    """Tag to charge each message back by."""
+    APP_NAME_KEY = enums.number(
         1114000,
         "app.name",
         "IG's unique name of the application that produces the message.",
@@ -72,6 +68,7 @@ class LocalHeaderKeys(enums.HeaderKey):
         None,
         "some internal document about it",
     )
+    """IG's unique name of the application that produces the message."""
 
 
 FIELDS: dict[str, type[enums.NamedNumber]] = {

@@ -16,6 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import ClassVar
 
+    from .. import enums as _enums
+else:  # for `typing.get_type_hints`
+    _enums = kipwire.LazyModule("..enums", __package__)
+
 __all__ = ["Header", "MessageAndOffset"]
 
 unpack_Ii = struct.Struct(">Ii").unpack_from
@@ -30,7 +34,7 @@ class Header(kipwire.Struct):
     wire at all.
     """
 
-    key: int
+    key: _enums.KafkaHeaderKeys | int
     """What the header is; kipwire.drafts.header_keys knows who may use which number. Unsigned, as the KIP prints its
     ranges."""
     value: bytes
@@ -42,7 +46,7 @@ class Header(kipwire.Struct):
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, key: int = 0, value: bytes = b"") -> None:
+    def __init__(self, *, key: _enums.KafkaHeaderKeys | int = 0, value: bytes = b"") -> None:
         self.key = key
         self.value = value
 
