@@ -224,7 +224,7 @@ WRONG: list[tuple[Wanted, type[Exception], str]] = [
     ({"decode": "coordinator"}, SourceError, "there is no folder of topic '__consumer_offsets'"),
     ({"decode": "coordinator", "topics": "orders"}, JobError, "reads one topic, of __consumer_offsets, "),
     ({"decode": "group"}, JobError, "decode must be coordinator or metadata, not 'group'"),  # type: ignore[typeddict-item]
-    ({"decode": "metadata", "control": True}, JobError, "control needs bytes"),
+    ({"message": "OffsetCommitValue", "topics": "__share_group_state"}, JobError, "the values of __share_group_state"),
     ({"level": "frames", "topics": "a"}, JobError, "topics, partitions, bounds, control, committed, from_log_start "),
     ({"level": "batches", "message": "OffsetCommitValue"}, JobError, 'message and decode need level="records"'),
     ({"level": "rows"}, JobError, "level must be one of records, batches, frames, not 'rows'"),  # type: ignore[typeddict-item]

@@ -17,19 +17,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import pyarrow as pa
 
 from kipwire.records import Bounds
-from kipwire.tables.arrow import pc
-from kipwire.tables.errors import FAILFAST, PERMISSIVE, BrokenMessageError, JobError, Mode, SourceError
+from kipwire.tables.errors import FAILFAST, PERMISSIVE, JobError, Mode, SourceError
 from kipwire.tables.files.roots import Roots, each_root
 from kipwire.tables.files.stores import Storage, storage_of
-from kipwire.tables.messages.content import Content, message_content, topic_content, topic_of
+from kipwire.tables.messages.content import Content, message_content, topic_content
 from kipwire.tables.messages.decoding import check_mode
-from kipwire.tables.messages.row_errors import RowError
 from kipwire.tables.messages.selection import KAFKA
 from kipwire.tables.processes import PIECE, Read, read_pieces
 from kipwire.tables.sources import logs
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.batch_rows import BATCH_SCHEMA
 from kipwire.tables.sources.captures import FRAMES_SCHEMA
+from kipwire.tables.sources.decoding import (
+    Decoding,
+    check_arguments,
+    columns_of,
+    topics_of,
+    with_content,
+)
 from kipwire.tables.sources.formats import Plan, frames_plan
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
 from kipwire.tables.sources.options import Chosen, path_options
@@ -46,8 +51,6 @@ LEVELS: dict[str, pa.Schema] = {"records": ALL_LOG_COLUMNS, "batches": BATCH_SCH
 """Kinds of rows, with all their columns."""
 _SELDOM = {"header_keys", "segment", "batch_position", "error", "base_timestamp_ms", "max_timestamp_ms"}
 """Columns that are there only if they are named; `error` also where errors are rows."""
-_OF_CONTENT = ("topic", "partition", "offset", "timestamp")
-"""The columns beside decoded content, unless others are named."""
 
 
 class Wanted(TypedDict, total=False):
@@ -193,12 +196,16 @@ class Query:
         return partial(_finished, self, read)
 
     @property
+    def decoding(self) -> Decoding | None:
+        """How its records are decoded; None if their content is bytes."""
+        if self.content is None:
+            return None
+        return Decoding(self.content, self.schema, not self.row_filter.permissive, self.row_filter.control)
+
+    @property
     def read_columns(self) -> pa.Schema:
         """The columns that a source makes: those that are wanted, and those that decoding needs."""
-        names = [name for name in self.schema.names if self.content is None or name != self.content.column]
-        if self.content is not None:
-            names += [*self.content.needs, "topic", "partition", "offset"]
-        return pa.schema([LEVELS[self.level].field(name) for name in dict.fromkeys(names)])
+        return self.schema if self.decoding is None else self.decoding.read
 
     def log_request(self) -> logs.Request:
         """Return the query as a request of `kafka_log`."""
@@ -229,31 +236,13 @@ class Query:
         Raises:
             BrokenMessageError: a record has other content, unless errors are rows.
         """
-        if self.content is None:
-            return batch.select(self.schema.names) if batch.schema.names != self.schema.names else batch
-        decoded, errors = self.content.decode(batch)
-        if errors and not self.row_filter.permissive:
-            row = min(errors)
-            raise BrokenMessageError(_at(batch, row, errors[row]))
-        made = {self.content.column: decoded}
-        if "error" in self.schema.names and errors:
-            texts = pa.array([_text(errors.get(row)) for row in range(len(batch))], pa.string())
-            made["error"] = pc.coalesce(batch.column("error"), texts)
-        arrays = [made[name] if name in made else batch.column(name) for name in self.schema.names]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        if self.decoding is not None:
+            return self.decoding.finish(batch)
+        return batch.select(self.schema.names) if batch.schema.names != self.schema.names else batch
 
 
 def _finished(query: Query, read: Read, piece: Any) -> Iterator[pa.RecordBatch]:
     return map(query.finish, read(piece))
-
-
-def _text(error: RowError | None) -> str | None:
-    return None if error is None else str(error)
-
-
-def _at(batch: pa.RecordBatch, row: int, error: RowError) -> str:
-    topic, partition, offset = (batch.column(name)[row].as_py() for name in ("topic", "partition", "offset"))
-    return f"{topic}/{partition} offset {offset}: {error}"
 
 
 def query_of(
@@ -295,7 +284,6 @@ def query_of(
     decodes, of_logs = message is not None or decode is not None, control or committed or from_log_start
     for is_wrong, text in (
         (decodes and level != "records", 'message and decode need level="records"'),
-        (decodes and control, "control needs bytes: it cannot be used with message or decode"),
         (is_cluster and level != "records", f"level={level!r} needs paths, not a cluster"),
         (
             level == "frames" and (chosen != Chosen() or is_bounded or of_logs or checked == PERMISSIVE),
@@ -305,9 +293,13 @@ def query_of(
     ):
         if is_wrong:
             raise JobError(text)
-    content = _content(message, version, fields, decode, types, package, chosen_topics)
-    if content is not None and (topic := topic_of(content)) is not None:
-        chosen = chosen._replace(topics=(topic,))
+    some_types, content = _list("types", types), None
+    check_arguments(message, version, fields, decode, some_types)
+    if decode is not None:
+        content = topic_content(decode, chosen_topics, some_types, package)
+    elif message is not None:
+        content = message_content(message, version, fields, package, chosen_topics)
+    chosen = topics_of(chosen, content)
     roots = each_root(source) if isinstance(source, (str, os.PathLike, Sequence)) else source
     if not roots:
         raise SourceError("there is no path to read; give a folder of logs, a partition, a segment or a capture")
@@ -325,34 +317,13 @@ def query_of(
     )
 
 
-def _content(
-    message: str | None,
-    version: int | None,
-    fields: Iterable[str] | None,
-    decode: str | None,
-    types: Iterable[str],
-    package: str,
-    topics: tuple[str, ...],
-) -> Content | None:
-    if message is not None and decode is not None:
-        raise JobError("message and decode exclude each other; give one of them")
-    if message is None and (version is not None or fields is not None):
-        raise JobError("version and fields are of a message; give its name as message")
-    if decode is None and _list("types", types):
-        raise JobError("types are of an internal topic; give decode")
-    if decode is not None:
-        return topic_content(decode, topics, _list("types", types), package)
-    return None if message is None else message_content(message, version, fields, package)
-
-
 def _schema(level: str, columns: Iterable[str] | None, content: Content | None, mode: Mode) -> pa.Schema:
     """Return the columns that are asked for, or the default ones."""
-    whole = LEVELS[level]
-    if content is not None:
-        whole = whole.append(pa.field(content.column, content.type))
+    whole = with_content(LEVELS[level], content)
+    if columns is None and content is not None:
+        return columns_of(content, mode == PERMISSIVE)
     if columns is None:
-        usual = whole.names if content is None else [*_OF_CONTENT, content.column]
-        names = [name for name in usual if name not in _SELDOM]
+        names = [name for name in whole.names if name not in _SELDOM]
         return pa.schema([whole.field(name) for name in (*names, *(["error"] if mode == PERMISSIVE else []))])
     names = list(_list("columns", columns))
     if not names:

@@ -22,6 +22,7 @@ from kipwire.tables.messages.records import (
     decode_coordinator,
     decode_metadata,
     records_type,
+    types_of,
 )
 from kipwire.tables.messages.row_errors import RowError
 from kipwire.tables.messages.selection import KAFKA, Selection, all_versions_type
@@ -68,15 +69,25 @@ class Content(NamedTuple):
 
 
 def message_content(
-    message: str, version: int | None = None, fields: Iterable[str] | None = None, package: str = KAFKA
+    message: str,
+    version: int | None = None,
+    fields: Iterable[str] | None = None,
+    package: str = KAFKA,
+    topics: tuple[str, ...] = (),
 ) -> Content:
     """Return the content of records whose values are messages.
 
     Raises:
-        JobError: the arguments do not fit; the text says how.
+        JobError: the arguments do not fit, or an internal topic has no such values; the text says how.
         KipwireError: there is no such message.
     """
-    return Content(check_selection(package, message, version, fields))
+    content = Content(check_selection(package, message, version, fields))
+    for topic in topics if package == KAFKA else ():
+        family = FAMILIES.get(topic)
+        values = [record.value.message for record in types_of(family).values()] if family is not None else [message]
+        if message not in values:
+            raise JobError(f"the values of {topic} are no {message}; they are {', '.join(sorted(values))}")
+    return content
 
 
 def topic_content(decode: str, topics: tuple[str, ...], types: Iterable[str] = (), package: str = KAFKA) -> Content:

@@ -19,6 +19,15 @@ from kipwire.tables.files.stores import Storage
 from kipwire.tables.sources import batch_rows, log_rows
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.changing_logs.reading import Granularity, read_range
+from kipwire.tables.sources.decoding import (
+    CONTENT_OPTIONS,
+    Decoding,
+    columns_of,
+    content_of,
+    decoding_of,
+    topics_of,
+    with_content,
+)
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, DEFAULT_LOG_SCHEMA, LOG_SCHEMA
 from kipwire.tables.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
 from kipwire.tables.sources.segments import Listing, Segment, list_segments
@@ -35,6 +44,7 @@ OPTIONS = (
     *CHOSEN_OPTIONS,
     "level",
     "columns",
+    *CONTENT_OPTIONS,
     "startingOffset",
     "endingOffset",
     "startingTimestamp",
@@ -69,19 +79,21 @@ def schema_of(options: Options) -> pa.Schema:
     Raises:
         SourceError: there is no such granularity or column.
     """
-    granularity = GRANULARITIES[options.one_of("level", tuple(GRANULARITIES), "records")]
-    whole, names = granularity.schema, options.texts("columns")
+    granularity, content = GRANULARITIES[options.one_of("level", tuple(GRANULARITIES), "records")], content_of(options)
+    whole, names = with_content(granularity.schema, content), options.texts("columns")
     if options.text("columns") is not None and not names:
         raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
         if name not in whole.names:
-            raise SourceError(
-                f"kafka_log: option columns: unknown column {name!r}; the columns are {', '.join(whole.names)}"
-            )
+            others = f"the columns are {', '.join(whole.names)}"
+            hint = "it is made by message or decode" if name in ("message", "record") else others
+            raise SourceError(f"kafka_log: option columns: unknown column {name!r}; {hint}")
         if names.count(name) > 1:
             raise SourceError(f"kafka_log: option columns: {name!r} is duplicated; name it once")
     if names:
         return pa.schema([whole.field(name) for name in names])
+    if content is not None:
+        return columns_of(content, _damage_is_rows(options))
     return granularity.with_damage if _damage_is_rows(options) else granularity.default
 
 
@@ -105,6 +117,8 @@ class Request(NamedTuple):
     """The columns to make."""
     from_log_start: bool = False
     """True if records below the log starts of brokers are not wanted."""
+    decoding: Decoding | None = None
+    """Decodes the records; None if their content is bytes."""
 
     def listing(self) -> Listing:
         return list_segments(self.roots, self.chosen.topics, self.chosen.partitions, self.storage)
@@ -134,6 +148,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         SourceError: an option is not valid.
     """
     options = Options("kafka_log", given, OPTIONS)
+    content = content_of(options)
     granularity = options.one_of("level", tuple(GRANULARITIES), "records")
     row_filter = RowFilter(
         bounds=Bounds(
@@ -149,17 +164,20 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
         committed=options.one_of("isolationLevel", ISOLATION_LEVELS, READ_UNCOMMITTED) == READ_COMMITTED,
     )
+    whole = with_content(GRANULARITIES[granularity].schema, content)
+    schema = schema_of(options) if columns is None else columns(whole)
     return Request(
         roots=options.roots(),
         storage=options.storage(),
-        chosen=parse_options(options),
+        chosen=topics_of(parse_options(options), content),
         row_filter=row_filter,
         split_bytes=options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
         fail_on_data_loss=options.truth("failOnDataLoss", default=True),
         max_bytes=options.number("maxBytesPerTrigger", 1),
         granularity=granularity,
-        schema=schema_of(options) if columns is None else columns(GRANULARITIES[granularity].schema),
+        schema=schema,
         from_log_start=options.truth("fromLogStart", default=False),
+        decoding=decoding_of(options, content, schema, row_filter.control),
     )
 
 
@@ -205,10 +223,11 @@ def group_work(work: list[Work], split_bytes: int) -> list[list[Work]]:
 
 def read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece of work."""
+    granularity, decoding = GRANULARITIES[request.granularity], request.decoding
+    schema = request.schema if decoding is None else decoding.read
     for split, row_filter in work:
-        yield from read_range(
-            split, row_filter, GRANULARITIES[request.granularity], request.schema, request.fail_on_data_loss
-        )
+        rows = read_range(split, row_filter, granularity, schema, request.fail_on_data_loss)
+        yield from rows if decoding is None else map(decoding.finish, rows)
 
 
 def files_of_work(work: list[Work]) -> Iterator[tuple[str, int]]:

@@ -167,8 +167,12 @@ class Options:
         except ValueError:
             raise self._error(name, text, "a whole number") from None
 
+    def error(self, reason: str) -> SourceError:
+        """Return an error of this source."""
+        return SourceError(f"{self._source}: {reason}")
+
     def _error(self, name: str, text: str, wanted: str) -> SourceError:
-        return SourceError(f"{self._source}: option {name} is {text!r}; it must be {wanted}")
+        return self.error(f"option {name} is {text!r}; it must be {wanted}")
 
 
 class Chosen(NamedTuple):
