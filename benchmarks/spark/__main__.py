@@ -30,7 +30,14 @@ from benchmarks.spark.broken import measure_broken
 from benchmarks.spark.comparison import compare_commits, compare_metadata
 from benchmarks.spark.dumps import measure_dumps
 from benchmarks.spark.engines import measure_samples, measure_traffic
-from benchmarks.spark.logs import measure_batches, measure_choices, measure_columns, measure_memory, measure_records
+from benchmarks.spark.logs import (
+    measure_batches,
+    measure_choices,
+    measure_columns,
+    measure_decoded,
+    measure_memory,
+    measure_records,
+)
 from benchmarks.spark.messages import COMMIT, METADATA
 from benchmarks.spark.offsets import measure_offsets
 from benchmarks.spark.progress import Progress
@@ -58,6 +65,7 @@ SECTIONS: dict[str, tuple[str, Section]] = {
     "records": ("records of logs", measure_records),
     "choices": ("chosen columns, and Parquet", measure_choices),
     "columns": ("the cost of each column", measure_columns),
+    "decoded": ("decoded in the source", measure_decoded),
     "batches": ("level=batches", measure_batches),
     "memory": ("memory", measure_memory),
     "dumps": ("beside kafka-dump-log", measure_dumps),

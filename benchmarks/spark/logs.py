@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 from benchmarks.reporting.report import Table
 from benchmarks.spark.clock import Cost, peak_memory
 from benchmarks.spark.kept import kept
-from benchmarks.spark.log_data import MIB, PARTITIONS, log_size, write_log
+from benchmarks.spark.log_data import MIB, PARTITIONS, commits_size, log_size, write_commits, write_log
 from benchmarks.spark.ready_batches import ready_frame
 from benchmarks.spark.section import Findings, Run, WrongRowsError, interleaved, ratio, share_of
 from benchmarks.targets import Verdict
+from kipspark import from_coordinator, from_message
 from kipwire.tables.sources.batch_heads import RowFilter
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS, LOG_SCHEMA
 from kipwire.tables.sources.log_rows import read_rows
 from kipwire.tables.sources.segments import find_segments
 from kipwire.tables.sources.splits import cut_segment
+
+from pyspark.sql import functions as sf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,6 +31,10 @@ WHOLE = 1024 * MIB
 """Bytes of the whole log without compression."""
 SIZES: dict[Compression, int] = {"none": 256 * MIB, "lz4": 64 * MIB, "zstd": 32 * MIB}
 """Bytes on disk of the logs whose records are read, by codec: about two million records each."""
+COMMITS = 256 * MIB
+"""Bytes of the log of commits that are decoded."""
+COMMIT_FIELDS = ("offset", "metadata", "commit_timestamp")
+BYTES = "bytes: offset, key and value"
 ALL = "kafka_log: all columns"
 WHOLE_ROWS = {"columns": ",".join(LOG_SCHEMA.names)}
 PARQUET = "Parquet of equal content, Spark's own scan"
@@ -130,6 +137,62 @@ def measure_columns(run: Run) -> Findings:
         rows.append((name, f"{cpu / count * 1e6:.2f}", more))
     header = ("read", "CPU µs a record", "more than offset")
     return Findings((Table("kafka_log: the cost of each column, read with offset", header, tuple(rows)),))
+
+
+def measure_decoded(run: Run) -> Findings:
+    """Read commits as typed columns: decoded in the source, and from its bytes after it.
+
+    Raises:
+        WrongRowsError: both ways do not give equal values; raised before anything is timed.
+    """
+    size = share_of(run, COMMITS)
+    run.progress.say(f"commits of {size // MIB:,} MiB")
+    plan = commits_size(size // PARTITIONS)
+    source = str(kept(run.data, f"commits-{size // MIB}", lambda folder: write_commits(folder, plan)))
+
+    def log(**options: str) -> DataFrame:
+        return run.spark.read.format("kafka_log").options(**options).load(source)
+
+    record = from_coordinator("key", "value", types=["OffsetCommit"]).alias("record")
+    message = from_message("value", "OffsetCommitValue", fields=COMMIT_FIELDS).alias("message")
+    chosen = {"message": "OffsetCommitValue", "fields": ",".join(COMMIT_FIELDS), "columns": "offset,message"}
+    frames = {
+        BYTES: log(columns="offset,key,value"),
+        "from_coordinator": log(columns="offset,key,value").select("offset", record),
+        "decode=coordinator": log(decode="coordinator", types="OffsetCommit", columns="offset,record"),
+        "from_message": log(columns="offset,value").select("offset", message),
+        "message=OffsetCommitValue": log(**chosen),
+    }
+    pairs = (("decode=coordinator", "from_coordinator"), ("message=OffsetCommitValue", "from_message"))
+    for inside, after in pairs:
+        if (one := _sums(frames[inside])) != (other := _sums(frames[after])):
+            raise WrongRowsError(f"{inside}: {one}, and {after}: {other}")
+    costs, count = interleaved(run, frames), PARTITIONS * plan.records
+    ratios = {inside: ratio(costs, inside, after) for inside, after in pairs}
+    rows = [
+        (
+            name,
+            f"{count / min(one.wall for one in taken):,.0f}",
+            f"{median(one.cpu for one in taken) / count * 1e6:.2f}",
+            f"{ratios[name]:.2f}" if name in ratios else "",
+            f"{ratio(costs, name, BYTES):.2f}",
+        )
+        for name, taken in costs.items()
+    ]
+    header = ("read", "records a second", "CPU µs a record", "CPU / after the source", "CPU / key and value")
+    verdicts = [
+        Verdict(f"{inside}: CPU / {after}", f"{count:,} commits", ratios[inside], 0.55, True) for inside, after in pairs
+    ]
+    below = ratio(costs, "message=OffsetCommitValue", BYTES)
+    verdicts.append(Verdict("message=OffsetCommitValue: CPU / key and value", f"{count:,} commits", below, 1.0, True))
+    title = "kafka_log: commits as typed columns, decoded in the source and after it"
+    return Findings((Table(title, header, tuple(rows)),), tuple(verdicts))
+
+
+def _sums(frame: DataFrame) -> tuple[object, ...]:
+    """Return the number of rows, and a sum over the values of all of them."""
+    content = sf.to_json(sf.struct("*"))
+    return tuple(frame.agg(sf.count(sf.lit(1)), sf.sum(sf.xxhash64(content).cast("decimal(38,0)"))).head() or ())
 
 
 def _chosen(columns: tuple[str, ...]) -> dict[str, str]:

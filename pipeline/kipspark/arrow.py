@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 import pyarrow as pa
 from pyspark.sql import types as spark
@@ -44,3 +45,21 @@ def spark_type(type_: pa.DataType) -> spark.DataType:
     if pa.types.is_map(type_):
         return spark.MapType(spark_type(type_.key_type), spark_type(type_.item_type))
     return _PRIMITIVES[type_]()
+
+
+def with_spark_maps(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield rows with the type of maps that Spark expects: one whose values may be null; nothing is copied."""
+    for batch in rows:
+        types = {field.name: _with_spark_maps(field.type) for field in batch.schema}
+        schema = pa.schema(list(types.items()))
+        yield batch if schema.equals(batch.schema) else batch.cast(schema)
+
+
+@lru_cache
+def _with_spark_maps(type_: pa.DataType) -> pa.DataType:
+    """Return a type with Spark's own type of maps in it; cached, since each batch needs it."""
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, _with_spark_maps(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(_with_spark_maps(type_.value_type))
+    return pa.map_(type_.key_type, type_.item_type) if pa.types.is_map(type_) else type_

@@ -13,13 +13,13 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from kipspark.arrow import struct_type
+from kipspark.arrow import struct_type, with_spark_maps
 from kipspark.sources.base import Reader, rows, tasks
 from kipwire.tables.errors import SourceError
 from kipwire.tables.files.access import check_are_here
 from kipwire.tables.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
 from kipwire.tables.sources.changing_logs.follower import Follower
-from kipwire.tables.sources.logs import OPTIONS, Request, group_work, plan, read, request_of, schema_of
+from kipwire.tables.sources.logs import OPTIONS, Request, Work, group_work, plan, read, request_of, schema_of
 from kipwire.tables.sources.options import Options
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class KafkaLogSource(DataSource):
         request = _request(self.options, schema)
         # There is no pushFilters: Spark 4.3 keeps one scan for all uses of a data frame, so that the filter of one use
         # would narrow the others, and rows would be missing without an error.
-        return Reader(partial(plan, request), partial(read, request))
+        return Reader(partial(plan, request), partial(_read, request))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
         """Return a reader of the present segments, and then of the records that are added."""
@@ -74,8 +74,9 @@ def _request(given: Mapping[str, str], schema: StructType) -> Request:
     """Make a request of the options, with the columns of a schema, which the user may have given."""
 
     def known(whole: pa.Schema) -> pa.Schema:
+        types = {field.name: field.dataType for field in struct_type(whole)}
         for field in schema:
-            type_ = struct_type(whole)[field.name].dataType if field.name in whole.names else None
+            type_ = types.get(field.name)
             if type_ is None:
                 raise SourceError(f"kafka_log: unknown column {field.name!r}; the columns are {', '.join(whole.names)}")
             if field.dataType != type_:
@@ -86,6 +87,11 @@ def _request(given: Mapping[str, str], schema: StructType) -> Request:
         return pa.schema([whole.field(name) for name in schema.names])
 
     return request_of(given, known)
+
+
+def _read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a task."""
+    return with_spark_maps(read(request, work))
 
 
 class _LogStreamReader(DataSourceStreamReader):
@@ -146,7 +152,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return tasks(group_work(work, self.request.split_bytes))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return rows(partition, partial(read, self.request))
+        return rows(partition, partial(_read, self.request))
 
 
 with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that failed before

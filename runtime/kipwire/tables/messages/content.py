@@ -81,13 +81,23 @@ def message_content(
         JobError: the arguments do not fit, or an internal topic has no such values; the text says how.
         KipwireError: there is no such message.
     """
-    content = Content(check_selection(package, message, version, fields))
+    check_values(message, package, topics)
+    return Content(check_selection(package, message, version, fields))
+
+
+def check_values(message: str, package: str, topics: tuple[str, ...]) -> None:
+    """Check that topics may have a message as values; of internal ones that is known.
+
+    Raises:
+        JobError: one has other values.
+        KipwireError: there is no such message.
+    """
+    Selection(package, message).classes  # noqa: B018  raises
     for topic in topics if package == KAFKA else ():
         family = FAMILIES.get(topic)
         values = [record.value.message for record in types_of(family).values()] if family is not None else [message]
         if message not in values:
             raise JobError(f"the values of {topic} are no {message}; they are {', '.join(sorted(values))}")
-    return content
 
 
 def topic_content(decode: str, topics: tuple[str, ...], types: Iterable[str] = (), package: str = KAFKA) -> Content:

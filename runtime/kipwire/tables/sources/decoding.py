@@ -13,10 +13,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipwire import KipwireError
-from kipwire.message.registry import Registry, registry_of
+from kipwire.message.registry import registry_of
 from kipwire.tables.arrow import pc
 from kipwire.tables.errors import FAILFAST, MODES, BrokenMessageError, JobError
-from kipwire.tables.messages.content import Content, message_content, topic_content, topic_of
+from kipwire.tables.messages.content import Content, check_values, message_content, topic_content, topic_of
 from kipwire.tables.messages.row_errors import RowError
 from kipwire.tables.messages.selection import KAFKA
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
@@ -114,7 +114,8 @@ def content_of(options: Options) -> Content | None:
     Raises:
         SourceError: one of them is not valid; the text names it.
     """
-    message, decode, topics = options.text("message"), options.text("decode"), options.texts("topics")
+    message, topics = options.text("message"), options.texts("topics")
+    decode = (options.text("decode") or "").lower() or None
     version, package, types = options.number("version", 0), options.text("package") or KAFKA, options.texts("types")
     fields = None if options.text("fields") is None else options.texts("fields")
     try:
@@ -130,13 +131,15 @@ def content_of(options: Options) -> Content | None:
         raise options.error(f"option level is {level!r}; message and decode need records")
     if fields == ():
         raise options.error("option fields is empty; name some, or leave it out for all")
-    steps: dict[str, Callable[[], Content | Registry]] = {"package": lambda: registry_of(package)}
+    steps: dict[str, Callable[[], object]] = {"package": lambda: registry_of(package)}
     if message is not None:
-        steps["message"] = lambda: message_content(message, version, None, package, topics)
+        steps["message"] = lambda: check_values(message, package, topics)
+        steps["version"] = lambda: message_content(message, version, None, package)
         steps["fields"] = lambda: message_content(message, version, fields, package, topics)
     if decode is not None:
         steps["decode"] = lambda: topic_content(decode, topics, (), package)
         steps["types"] = lambda: topic_content(decode, topics, types, package)
+    found: object = None
     for name, step in steps.items():
         try:
             found = step()
