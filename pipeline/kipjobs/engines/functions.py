@@ -101,20 +101,12 @@ class AddedFunctions(Protocol[C]):
         """Decode records as `kipspark.from_metadata` does; null for those that `jobs.shared.left_out` names."""
         ...
 
-    def from_message(self, data: C | str, message: str, version: int) -> C:
-        """Decode messages as `kipspark.from_message` does; null for broken ones."""
-        ...
-
     def valid_text(self, column: C | str) -> C:
         """Replace bytes that are not UTF-8 by U+FFFD."""
         ...
 
     def kafka_time(self, column: C | str) -> C:
         """Convert Kafka's milliseconds to times; null for -1, and where 64 bits do not hold the microseconds."""
-        ...
-
-    def octets(self, column: C | str, position: int) -> C:
-        """Return the bytes from a position on; the first byte has position 1."""
         ...
 
     def bytes_of(self, column: C | str) -> C:

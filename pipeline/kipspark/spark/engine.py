@@ -33,12 +33,11 @@ from kipjobs.engines import frames as interface
 from kipjobs.engines.functions import AddedFunctions, ArrowMap, NamedFunctions
 from kipspark.arrow import spark_type, struct_type
 from kipspark.spark.column_functions import ColumnOrName, compute_once
-from kipspark.spark.functions import passing_decoder, passing_record_decoder
+from kipspark.spark.functions import passing_record_decoder
 from kipspark.spark.session import tasks_at_once
 from kipwire.tables.arrow import HIGHEST_MILLISECOND
 from kipwire.tables.files.access import read_path
 from kipwire.tables.messages.records import Records
-from kipwire.tables.messages.selection import KAFKA, Selection
 from kipwire.tools.times import FIRST_MICROSECOND, LAST_MICROSECOND, NONE
 
 
@@ -62,11 +61,6 @@ class SparkFunctions:
         function = passing_record_decoder(Records("metadata", tuple(types)))
         return compute_once(function, "from_metadata", {"value": value}, from_rows=True)
 
-    def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
-        """Decode messages; null for broken ones."""
-        function = passing_decoder(Selection(KAFKA, message, version))
-        return compute_once(function, "from_message", {"data": data}, from_rows=True)
-
     def valid_text(self, column: ColumnOrName) -> Column:
         """Replace bytes that are not UTF-8 by U+FFFD."""
         return sf.make_valid_utf8(column)
@@ -76,10 +70,6 @@ class SparkFunctions:
         number = _column_of(column)
         fits = (number != NONE) & number.between(-HIGHEST_MILLISECOND, HIGHEST_MILLISECOND)
         return sf.when(fits, sf.timestamp_millis(number))
-
-    def octets(self, column: ColumnOrName, position: int) -> Column:
-        """Return the bytes from a position on."""
-        return sf.substr(_column_of(column), sf.lit(position))
 
     def bytes_of(self, column: ColumnOrName) -> Column:
         """Return the number of bytes."""

@@ -273,16 +273,6 @@ def strict_record_decoder(records: Records) -> ColumnFunction:
 
 
 @lru_cache
-def passing_decoder(selection: Selection) -> ColumnFunction:
-    """Return the function from bytes to messages that gives null for broken ones, without the reasons."""
-
-    def decoded(data: pa.Array) -> pa.Array:
-        return decode(selection, data).rows
-
-    return column_function(decoded, "from_message", struct_type(all_versions_type(selection)))
-
-
-@lru_cache
 def passing_record_decoder(records: Records) -> ColumnFunction:
     """Return the function to records that gives null for those that cannot be read, without the reasons."""
     if records.family == "metadata":

@@ -11,9 +11,7 @@ import pyarrow as pa
 
 from kipjobs.engines.embedded.columns import Column, join_columns
 from kipjobs.engines.embedded.types import type_of
-from kipwire.tables.messages.decoding import decode as decode_messages
 from kipwire.tables.messages.records import Records, decode_coordinator, decode_metadata, records_type
-from kipwire.tables.messages.selection import KAFKA, Selection, all_versions_type
 
 _numbers = count()
 
@@ -56,17 +54,6 @@ def of_records(family: str, types: tuple[str, ...]) -> Decoder:
         return decode_coordinator(records, key, value).rows
 
     return _known_decoder(decode_pairs, 2, type_)
-
-
-@lru_cache
-def of_messages(message: str, version: int) -> Decoder:
-    """Return the decoder of messages of one version; null for broken ones."""
-    selection = Selection(KAFKA, message, version)
-
-    def decode(data: pa.Array) -> pa.Array:
-        return decode_messages(selection, data).rows
-
-    return _known_decoder(decode, 1, all_versions_type(selection))
 
 
 def _known_decoder(decode: Callable[..., pa.Array], inputs: int, type_: pa.StructType) -> Decoder:

@@ -175,9 +175,6 @@ class EmbeddedFunctions:
     def from_metadata(self, value: ColumnOrName, *, types: Iterable[str] = ()) -> Column:
         return decoders.of_records("metadata", tuple(types)).column(column_of(value))
 
-    def from_message(self, data: ColumnOrName, message: str, version: int) -> Column:
-        return decoders.of_messages(message, version).column(column_of(data))
-
     def valid_text(self, column: ColumnOrName) -> Column:
         return column_of(column)  # DuckDB has no other texts
 
@@ -185,9 +182,6 @@ class EmbeddedFunctions:
         number = column_of(column)
         fits = (number != NONE) & number.between(-HIGHEST_MILLISECOND, HIGHEST_MILLISECOND)
         return self.when(fits, Column(f"make_timestamptz(({number.sql})::BIGINT * 1000)"))
-
-    def octets(self, column: ColumnOrName, position: int) -> Column:
-        return Column(f"({column_of(column).sql})[{position}:]")
 
     def bytes_of(self, column: ColumnOrName) -> Column:
         return Column(f"CAST(octet_length({column_of(column).sql}) AS INTEGER)")

@@ -22,7 +22,7 @@ from kipjobs.jobs.shared.left_out import (
     unread_in_snapshots,
     unread_records,
 )
-from kipjobs.jobs.shared.reading import folder, heads, log, snapshots, without_copies
+from kipjobs.jobs.shared.reading import OF_DECODED, decoded_log, folder, heads, log, snapshots, without_copies
 from kipjobs.jobs.shared.times import is_plausible
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
@@ -193,7 +193,9 @@ def metadata_records(session: Session, roots: Roots, types: Sequence[str], mode:
         types: of records.
         mode: the reaction to damage.
     """
-    records = metadata.records(metadata_log(session, roots, mode), types)
+    some = (*types, *metadata.MARKERS) if types else ()
+    log = decoded_log(session, roots, metadata.TOPIC, mode, columns=OF_DECODED, types=some)
+    records = metadata.records(log, types)
     return metadata.with_snapshot(records, metadata_snapshot(session, roots, mode), types)
 
 

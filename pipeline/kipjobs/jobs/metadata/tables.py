@@ -16,6 +16,7 @@ from functools import reduce
 
 from kafka_messages.enums import ConfigResourceType
 from kipjobs.engines import Column, Frame, Functions, functions_of
+from kipjobs.jobs.shared.reading import record_of
 from kipjobs.jobs.shared.totals import one_row, rows
 from kipwire.tables.messages.records import Records, records_type, types_of
 
@@ -50,13 +51,13 @@ def records(log: Frame, types: Sequence[str] = ()) -> Frame:
     The type of a record that cannot be read is null; `shared.left_out` finds these.
 
     Args:
-        log: rows of `kafka_log`.
+        log: rows of `kafka_log`, with bytes or decoded, then also `MARKERS`.
         types: only these have columns, if any; a record with fewer columns takes less time.
     """
     sf = functions_of(log)
     values = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
     decoded = values.select(
-        "offset", sf.col("timestamp").alias("time"), sf.from_metadata("value", types=types).alias("_")
+        "offset", sf.col("timestamp").alias("time"), record_of(values, "metadata", types).alias("_")
     )
     return (
         decoded.join(
@@ -80,11 +81,13 @@ def _aborted_ranges(values: Frame) -> Frame:
     sf = functions_of(values)
     # The second byte of a value of these types is their number; records of others that begin alike have no marker.
     numbers = [bytes([number]) for number, record in types_of("metadata").items() if record.name in MARKERS]
-    marker = sf.from_metadata("value", types=MARKERS)["type"]
+    are_decoded = "record" in values.columns
+    of_types = sf.col("record")["type"].isin(*MARKERS) if are_decoded else sf.substring("value", 2, 1).isin(numbers)
+    marker = record_of(values, "metadata", MARKERS)["type"]
     is_open = sf.col("marker") == _BEGIN
     in_order = sf.Window.partitionBy(sf.lit(0)).orderBy("offset")
     return (
-        values.where(sf.substring("value", 2, 1).isin(numbers))
+        values.where(of_types)
         .select("offset", marker.alias("marker"))
         .where(sf.col("marker").isNotNull())
         .withColumns(

@@ -6,6 +6,8 @@ offsets and lag are of its last state.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.jobs import metadata, share
 from kipjobs.jobs.metadata.report import metadata_snapshot
@@ -17,7 +19,7 @@ from kipjobs.jobs.shared.left_out import (
     unread_in_snapshots,
     unread_records,
 )
-from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, last_ends, log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, files, heads, last_ends, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 from kipwire.tables.errors import FAILFAST, Mode
@@ -34,9 +36,15 @@ def share_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Repor
         return log(session, roots, [topic], mode, columns=OF_COORDINATORS)
 
     ends = last_ends(heads(session, roots, _OF_ENDS, mode=mode), files(session, roots, "segment"))
-    of_cluster = share.topic_ids(rows(metadata.TOPIC), metadata_snapshot(session, roots, mode))
-    topics = _names(of_cluster, share.topics_of_groups(rows(share.GROUPS))).persist()
-    states = share.states(rows(share.TOPIC)).persist()
+    def records(topic: str, types: Iterable[str] = ()) -> DataFrame:
+        return decoded_log(session, roots, topic, mode, columns=OF_DECODED, types=types)
+
+    of_cluster = share.topic_ids(
+        records(metadata.TOPIC, share.TYPES_OF_CLUSTER), metadata_snapshot(session, roots, mode)
+    )
+    of_groups = share.topics_of_groups(records(share.GROUPS, share.TYPES_OF_GROUPS))
+    topics = _names(of_cluster, of_groups).persist()
+    states = share.states(records(share.TOPIC)).persist()
     read = (share.TOPIC, share.GROUPS, metadata.TOPIC)
     without = left_out(
         [

@@ -17,6 +17,7 @@ from kafka_messages.enums import ShareDeliveryState
 from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import TOPIC as METADATA
 from kipjobs.jobs.metadata.tables import uuid_text
+from kipjobs.jobs.shared.reading import record_of
 from kipjobs.jobs.shared.totals import known_total, one_row, rows, total
 
 TOPIC = "__share_group_state"
@@ -68,7 +69,7 @@ def states(log: Frame) -> Frame:
     left out, and so are records that cannot be read, which `shared.left_out` finds.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", coordinator="share")
+    record = record_of(log, "share")
     key, value = sf.col("record.key"), sf.col("record.value")
     rows = (
         log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))
@@ -98,10 +99,13 @@ def topic_ids(log: Frame, snapshot: Frame) -> Frame:
     """
     sf = functions_of(log)
     made = sf.col("record.topic_record")
-    values = log.where((sf.col("topic") == METADATA) & ~sf.col("is_control")).select("value")
+    of_log = log.where((sf.col("topic") == METADATA) & ~sf.col("is_control"))
+    of_snapshot = snapshot.where(sf.col("topic") == METADATA)
+    records, earlier = (
+        rows.select(record_of(rows, "metadata", TYPES_OF_CLUSTER).alias("record")) for rows in (of_log, of_snapshot)
+    )
     return (
-        values.unionByName(snapshot.where(sf.col("topic") == METADATA).select("value"))
-        .select(sf.from_metadata("value", types=TYPES_OF_CLUSTER).alias("record"))
+        records.unionByName(earlier)
         .where(made.isNotNull())
         .select(made["topic_id"].alias("topic_id"), made["name"].alias("topic"))
         .distinct()
@@ -115,7 +119,7 @@ def topics_of_groups(log: Frame) -> Frame:
         log: rows of `__consumer_offsets`.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", types=TYPES_OF_GROUPS)
+    record = record_of(log, "group", TYPES_OF_GROUPS)
     value = sf.col("record.value.share_group_state_partition_metadata")
     topics = sf.concat(
         *[

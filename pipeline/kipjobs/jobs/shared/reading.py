@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Frame, Functions, Session, engine_of, functions_of
+from kipwire.logs.internal_topics import COORDINATORS
 from kipwire.tables.errors import FAILFAST, PERMISSIVE, Mode
 from kipwire.tables.files.roots import Roots
 from kipwire.tables.sources.options import path_options
@@ -18,6 +19,8 @@ OF_COMMITTED = (
 """Columns of records that `committed` and `without_copies` need, and the columns of their content."""
 OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", "is_control")
 """The columns of records of the brokers' own topics that jobs need."""
+OF_DECODED = ("topic", "partition", "offset", "timestamp", "is_control")
+"""The columns of such records that jobs need beside their content."""
 _LOG_START = "log-start-offset-checkpoint"
 OF_HEADS = {"level": "batches", "includeControl": "true"}
 """Options for the heads of all batches."""
@@ -47,6 +50,49 @@ def log(
     error = ("error",) if mode == PERMISSIVE else ()
     chosen = {"topics": ",".join(topics), "columns": ",".join((*columns, *error)), "mode": mode, **options}
     return _whole(_read(session, "kafka_log", roots, chosen), mode)
+
+
+def decoded_log(
+    session: Session, roots: Roots, topic: str, mode: Mode, *, columns: Iterable[str], types: Iterable[str] = ()
+) -> DataFrame:
+    """Return rows of `kafka_log` of an internal topic, with its records decoded by the source in the column `record`.
+
+    A record that cannot be read is null; `left_out` finds these.
+
+    Args:
+        session: the session.
+        roots: of the log folders.
+        topic: one of `kipwire.logs.internal_topics.INTERNAL_TOPICS`.
+        mode: as of `log`.
+        columns: of the rows, with `offset`.
+        types: of the records that are decoded; others have only their type.
+    """
+    chosen = {
+        "topics": topic,
+        "decode": "coordinator" if topic in COORDINATORS else "metadata",
+        "types": ",".join(types),
+        "columns": ",".join((*columns, "record")),
+        "mode": mode,
+        "failOnBrokenMessages": "false",
+    }
+    rows = _read(session, "kafka_log", roots, chosen)
+    return rows if mode == FAILFAST else rows.where(functions_of(rows).col("offset").isNotNull())
+
+
+def record_of(log: DataFrame, family: str, types: Iterable[str] = ()) -> Column:
+    """Return the decoded records of a log: its column `record`, or else decoded from its bytes.
+
+    Args:
+        log: of `decoded_log`, or with the bytes `value`, and `key` for a coordinator's topic.
+        family: as of `kipwire.tables.messages.records.Records`.
+        types: of records, as they were for `decoded_log`.
+    """
+    sf = functions_of(log)
+    if "record" in log.columns:
+        return sf.col("record")
+    if family == "metadata":
+        return sf.from_metadata("value", types=types)
+    return sf.from_coordinator("key", "value", coordinator=family, types=types)
 
 
 def broken_batches(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kipjobs.engines import Session, functions_of
 from kipjobs.jobs import tiered
 from kipjobs.jobs.shared.left_out import damage, left_out, unread_records
-from kipjobs.jobs.shared.reading import OF_COORDINATORS, log
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, log
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 from kipwire.tables.errors import FAILFAST, Mode
@@ -19,7 +19,7 @@ def tiered_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Repo
     """Report the contents of tiered storage, from the log folders of brokers."""
     sf = functions_of(session)
     records = log(session, roots, [tiered.TOPIC], mode, columns=OF_COORDINATORS)
-    decoded = tiered.records(records).persist()
+    decoded = tiered.records(decoded_log(session, roots, tiered.TOPIC, mode, columns=OF_DECODED)).persist()
     without = left_out(
         [unread_records(records, REMOTE), *damage(session, roots, mode, [tiered.TOPIC])],
         mode,

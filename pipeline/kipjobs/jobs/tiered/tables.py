@@ -1,7 +1,7 @@
 """Lists the contents of tiered storage (KIP-405), from `__remote_log_metadata`, of Kafka's own metadata manager.
 
-Rows of `kafka_log` in; records that are there more than once, from several replicas, do no harm. A record's value
-begins as in the cluster's own metadata log: with the version of the frame, its type and its version.
+Rows of `kafka_log` in, which its source has decoded; records that are there more than once, from several replicas, do
+no harm.
 """
 
 from __future__ import annotations
@@ -10,23 +10,19 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 from kafka_messages.enums import RemoteLogSegmentState, RemotePartitionDeleteState
-from kafka_messages.remote_log_segment_metadata_record.v0 import RemoteLogSegmentMetadataRecord
-from kafka_messages.remote_log_segment_metadata_update_record.v0 import RemoteLogSegmentMetadataUpdateRecord
-from kafka_messages.remote_partition_delete_metadata_record.v0 import RemotePartitionDeleteMetadataRecord
 from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.metadata.tables import uuid_text
 from kipjobs.jobs.shared.totals import one_row, rows, total
-from kipwire import Message
-from kipwire.logs.internal_topics import pack_envelope
 
 TOPIC = "__remote_log_metadata"
 
-_TYPES: tuple[type[Message], ...] = (
-    RemoteLogSegmentMetadataRecord,
-    RemoteLogSegmentMetadataUpdateRecord,
-    RemotePartitionDeleteMetadataRecord,
-)
 _SEGMENT, _UPDATE, _DELETE = "segment", "update", "delete"
+_COLUMNS = {
+    _SEGMENT: "remote_log_segment_metadata_record",
+    _UPDATE: "remote_log_segment_metadata_update_record",
+    _DELETE: "remote_partition_delete_metadata_record",
+}
+"""The columns of records by type."""
 _OF_SEGMENTS = (
     *("start_offset", "end_offset", "segment_size_in_bytes", "max_timestamp_ms", "segment_leader_epochs"),
     "txn_index_empty",
@@ -34,26 +30,19 @@ _OF_SEGMENTS = (
 
 
 def records(log: Frame) -> Frame:
-    """Decode the records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
+    """Return the decoded records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
 
     A record that cannot be read, such as one of a type or version of a later Kafka, has none of them.
+
+    Args:
+        log: of `kipjobs.jobs.shared.reading.decoded`.
     """
     sf = functions_of(log)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
-        *[
-            sf.from_message(_bodies(sf, message), message.NAME, message.VERSION).alias(name)
-            for name, message in zip((_SEGMENT, _UPDATE, _DELETE), _TYPES, strict=True)
-        ],
+        *[sf.col("record")[column].alias(name) for name, column in _COLUMNS.items()],
     )
-
-
-def _bodies(sf: Functions, message: type[Message]) -> Column:
-    """Return the messages of a class without the bytes before them; null for other records."""
-    envelope = pack_envelope(message) or b""
-    is_one = sf.substring("value", 1, len(envelope)) == sf.lit(envelope)
-    return sf.when(is_one, sf.octets("value", len(envelope) + 1))
 
 
 def segments(decoded: Frame) -> Frame:

@@ -16,7 +16,7 @@ from kipjobs.jobs.shared.left_out import (
     unread_records,
 )
 from kipjobs.jobs.shared.options import folders_of_brokers
-from kipjobs.jobs.shared.reading import OF_COORDINATORS, files, heads, log, removed_to
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, files, heads, log, removed_to
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import OPEN, TOPIC, TYPE
 from kipjobs.report.report import Report, Table
@@ -37,7 +37,9 @@ def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST, a
     """
     sf = functions_of(session)
     states = log(session, roots, [TOPIC], mode, columns=OF_COORDINATORS)
-    coordinated = transactions.transactions(states).persist()
+    coordinated = transactions.transactions(
+        decoded_log(session, roots, TOPIC, mode, columns=OF_DECODED, types=[TYPE])
+    ).persist()
     columns = dict.fromkeys((*transactions.OF_BATCHES, *transactions.OF_TIMES))
     batches = heads(session, roots, columns, mode=mode)
     segments = files(session, roots, "segment").persist()

@@ -20,7 +20,7 @@ from kafka_messages.end_txn_marker.v0 import EndTxnMarker
 from kafka_messages.enums import TransactionState
 from kipjobs.engines import Column, Frame, Functions, functions_of
 from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
-from kipjobs.jobs.shared.reading import folder, last_ends
+from kipjobs.jobs.shared.reading import folder, last_ends, record_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError, UnsupportedVersionError
 from kipwire.logs import read_segment
@@ -405,7 +405,7 @@ def transactions(log: Frame) -> Frame:
     Records that cannot be read are left out; `shared.left_out` finds them.
     """
     sf = functions_of(log)
-    record = sf.from_coordinator("key", "value", coordinator="transaction", types=[TYPE])
+    record = record_of(log, "transaction", [TYPE])
     value = sf.col("value")
     return (
         log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control"))

@@ -114,7 +114,7 @@ def records_type(records: Records) -> pa.StructType:
     """
     types = chosen_types(records).values()
     values = [(record.column, all_versions_type(record.value)) for record in types]
-    if records.family == "metadata":
+    if records.family not in COORDINATORS:
         return pa.struct([("type", pa.string()), *values])
     keys = [(record.column, all_versions_type(record.key)) for record in types if record.key]
     return pa.struct([("type", pa.string()), ("key", pa.struct(keys)), ("value", pa.struct(values))])
