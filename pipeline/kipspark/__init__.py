@@ -3,8 +3,8 @@
     import kipspark
 
     kipspark.register(spark)
-    log = spark.read.format("kafka_log").option("topics", "__consumer_offsets").load("/var/lib/kafka")
-    log.select(kipspark.from_coordinator("key", "value").alias("record")).select("record.key.offset_commit.*")
+    log = spark.read.format("kafka_log").options(decode="coordinator", types="OffsetCommit").load("/var/lib/kafka")
+    log.select("record.key.offset_commit.*", "record.value.offset_commit.offset")
 
 `pip install 'kipwire[spark]'` installs what it needs, except Java 17 or newer. See docs/spark.md.
 """

@@ -89,7 +89,7 @@ class Wanted(TypedDict, total=False):
     committed: bool
     """Without open and aborted transactions."""
     control: bool
-    """With the control records of transactions."""
+    """With the control records of transactions, whose decoded content is null."""
     mode: str
     """`FAILFAST` (the default), or `PERMISSIVE`: what is damaged is a row with `error`, and reading goes on."""
     fail_on_data_loss: bool

@@ -57,7 +57,14 @@ def text_of(error: Column) -> Column:
     version = sf.when(error["version"].isNull(), "").otherwise(sf.concat(sf.lit(" v"), error["version"]))
     path = sf.when(error["path"] == "", "message").otherwise(error["path"])
     return sf.concat(
-        error["message"], version, sf.lit(": "), path, sf.lit(" at byte "), error["offset"], sf.lit(": "), error["reason"]
+        error["message"],
+        version,
+        sf.lit(": "),
+        path,
+        sf.lit(" at byte "),
+        error["offset"],
+        sf.lit(": "),
+        error["reason"],
     )
 
 
@@ -84,7 +91,10 @@ def test_columns_are_those_of_functions_on_the_bytes(spark: SparkSession, tmp_pa
     # Both ways stop at the first broken record, or batch.
     for frame in (
         spark.read.format("kafka_log").options(**options).load(str(tmp_path)),
-        spark.read.format("kafka_log").option("topics", options["topics"]).load(str(tmp_path)).select(function("FAILFAST")),
+        spark.read.format("kafka_log")
+        .option("topics", options["topics"])
+        .load(str(tmp_path))
+        .select(function("FAILFAST")),
     ):
         with pytest.raises((PythonException, PySparkException)):
             frame.collect()
@@ -118,6 +128,8 @@ def test_a_schema_of_the_user_chooses_columns(spark: SparkSession) -> None:
     reader = spark.read.format("kafka_log").options(message=MESSAGE, fields="offset", topics="__consumer_offsets")
     lenient = reader.option("mode", "PERMISSIVE")
     chosen = lenient.schema("message struct<_version smallint, offset bigint>, offset bigint").load(str(SEGMENTS))
-    assert rows(chosen.orderBy("offset")) == rows(lenient.load(str(SEGMENTS)).select("message", "offset").orderBy("offset"))
+    assert rows(chosen.orderBy("offset")) == rows(
+        lenient.load(str(SEGMENTS)).select("message", "offset").orderBy("offset")
+    )
     with pytest.raises(PySparkException, match=r"column 'message' cannot be bigint"):
         lenient.schema("message bigint").load(str(SEGMENTS)).collect()

@@ -56,4 +56,6 @@ def _broken(random: Random, data: bytes | None) -> bytes | None:
     """Return bytes that are mostly the same."""
     if data is None or random.random() < 0.8:
         return data
-    return random.choice((None, b"", data[:1], data[: random.randrange(len(data))], b"\x7f\xff" + data[2:], data + b"\0"))
+    return random.choice(
+        (None, b"", data[:1], data[: random.randrange(len(data))], b"\x7f\xff" + data[2:], data + b"\0")
+    )

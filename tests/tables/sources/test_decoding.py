@@ -17,10 +17,7 @@ from tests.support.subjects.broken_records import BODIES, MESSAGE, MESSAGES, TOP
 
 FIELDS = ("offset", "metadata", "topic_id")
 CASES: dict[str, tuple[dict[str, str], Selection | Records]] = {
-    **{
-        topic: ({"decode": "coordinator", "topics": topic}, Records(family))
-        for family, topic in TOPICS.items()
-    },
+    **{topic: ({"decode": "coordinator", "topics": topic}, Records(family)) for family, topic in TOPICS.items()},
     "some types": ({"decode": "coordinator", "types": "OffsetCommit"}, Records("group", ("OffsetCommit",))),
     "metadata": ({"decode": "metadata"}, Records("metadata")),
     "message": ({"message": MESSAGE, "topics": MESSAGES}, Selection("kafka_messages", MESSAGE)),
@@ -57,9 +54,10 @@ def read(folder: Path, **options: str) -> pa.Table:
 
 def decoded_after(chosen: Selection | Records, rows: pa.Table) -> Decoded | DecodedRecords:
     """Decode the bytes of rows, without those of control records."""
+    controls = rows["is_control"].to_pylist()
     keys, values = (
         pa.array(
-            [None if is_control else data.as_py() for data, is_control in zip(rows[name], rows["is_control"].to_pylist())],
+            [None if is_control else data.as_py() for data, is_control in zip(rows[name], controls, strict=True)],
             pa.binary(),
         )
         for name in ("key", "value")
@@ -84,7 +82,7 @@ def test_records_decoded_in_the_source_are_those_decoded_after_it(logs: Path, na
     found = read(logs, columns=f"error,{column},{columns.removesuffix(',error')}", **options, **all_rows)
     assert found.column(column).combine_chunks().equals(expected)
     assert found.select(columns.split(",")[:-1]).equals(rows.select(columns.split(",")[:-1]))
-    texts = [text or errors.get(at) and str(errors[at]) for at, text in enumerate(rows["error"].to_pylist())]
+    texts = [text or (str(errors[at]) if at in errors else None) for at, text in enumerate(rows["error"].to_pylist())]
     assert found["error"].to_pylist() == texts
     assert len(errors) > 1 and expected.null_count < len(expected) and any(rows["error"].to_pylist())
     usual = read(logs, **options, mode="PERMISSIVE")

@@ -36,6 +36,7 @@ def share_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Repor
         return log(session, roots, [topic], mode, columns=OF_COORDINATORS)
 
     ends = last_ends(heads(session, roots, _OF_ENDS, mode=mode), files(session, roots, "segment"))
+
     def records(topic: str, types: Iterable[str] = ()) -> DataFrame:
         return decoded_log(session, roots, topic, mode, columns=OF_DECODED, types=types)
 

@@ -30,12 +30,12 @@ _OF_SEGMENTS = (
 
 
 def records(log: Frame) -> Frame:
-    """Return the decoded records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
+    """Return decoded records: log_partition, log_offset, segment, update, delete; one of the last three is not null.
 
     A record that cannot be read, such as one of a type or version of a later Kafka, has none of them.
 
     Args:
-        log: of `kipjobs.jobs.shared.reading.decoded`.
+        log: of `kipjobs.jobs.shared.reading.decoded_log`.
     """
     sf = functions_of(log)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(

@@ -43,7 +43,7 @@ class Decoding(NamedTuple):
 
     @property
     def read(self) -> pa.Schema:
-        """The columns of `ALL_LOG_COLUMNS` that a source makes: those that are wanted, and those that decoding needs."""
+        """The columns of `ALL_LOG_COLUMNS` that a source makes: those that are wanted or that decoding needs."""
         names = [name for name in self.schema.names if name != self.content.column]
         names += [*self.content.needs, *_PLACE, *(["is_control"] if self.has_control else [])]
         return pa.schema([ALL_LOG_COLUMNS.field(name) for name in dict.fromkeys(names)])
