@@ -197,7 +197,7 @@ class Query:
 
     @property
     def decoding(self) -> Decoding | None:
-        """How its records are decoded; None if their content is bytes."""
+        """The decoding of its records; None if their content is bytes."""
         if self.content is None:
             return None
         return Decoding(self.content, self.schema, not self.row_filter.permissive, self.row_filter.control)

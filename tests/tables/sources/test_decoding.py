@@ -53,7 +53,7 @@ def read(folder: Path, **options: str) -> pa.Table:
 
 
 def decoded_after(chosen: Selection | Records, rows: pa.Table) -> Decoded | DecodedRecords:
-    """Decode the bytes of rows, without those of control records."""
+    """Decode the bytes of rows, except control records."""
     controls = rows["is_control"].to_pylist()
     keys, values = (
         pa.array(

@@ -81,7 +81,7 @@ def _text(error: RowError | None) -> str | None:
 
 
 def with_content(whole: pa.Schema, content: Content | None) -> pa.Schema:
-    """Return the columns that records may have: those of all, and the column of the content if it is decoded."""
+    """Return the columns that records may have, with one for their content if it is decoded."""
     return whole if content is None else whole.append(pa.field(content.column, content.type))
 
 
@@ -150,7 +150,7 @@ def content_of(options: Options) -> Content | None:
 
 
 def decoding_of(options: Options, content: Content | None, schema: pa.Schema, has_control: bool) -> Decoding | None:
-    """Return how the records of a source with these columns are decoded; None if they are not."""
+    """Return the decoding of the records of a source with these columns; None if they are not decoded."""
     if content is None:
         return None
     is_strict = options.one_of("mode", MODES, FAILFAST) == FAILFAST
