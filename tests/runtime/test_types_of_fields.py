@@ -144,6 +144,18 @@ def test_type_checkers_accept_classes_with_fields_of_any_name_and_form(
 
 @pytest.mark.night
 @CHECKERS
+def test_type_checkers_accept_a_package_of_chosen_messages(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
+    run(["kipgen", "vendor", "Metadata", "Fetch:4+", "Produce:9+", "--out", "wire"], tmp_path)
+    (tmp_path / "use.py").write_text(
+        "# pyright: strict\nfrom wire.produce_request.v9 import ProduceRequest\nProduceRequest(acks=-1)\n"
+    )
+    assert checker(tmp_path) == set()
+    (tmp_path / "use.py").write_text((tmp_path / "use.py").read_text().replace("-1", "None"))
+    assert {file for file, _ in checker(tmp_path)} == {"use.py"}
+
+
+@pytest.mark.night
+@CHECKERS
 def test_type_checkers_accept_the_two_peers_of_the_docs(checker: Callable[[Path], Errors], tmp_path: Path) -> None:
     page = "docs/own-specs.md"
     shown = samples(page, (ROOT / page).read_text("utf-8"))

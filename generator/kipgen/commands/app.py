@@ -12,6 +12,10 @@ app = CommandLine(
             "kipgen.commands.generate_command:generate",
             "Generate a package of Python classes from each folder of specs.",
         ),
+        "vendor": Command(
+            "kipgen.commands.vendor.command:vendor",
+            "Write a package of chosen messages and versions, with the headers and enums that they need.",
+        ),
         "check": Command(
             "kipgen.commands.check_command:check",
             "Check specs against the rules of the language; all problems at once.",

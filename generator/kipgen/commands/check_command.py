@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kipgen.commands.console import packages_here, settings_here
+from kipgen.commands.console import SPECS_FOLDER, packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipgen.commands.settings import Policy
@@ -16,7 +16,7 @@ from kipgen.commands.watch import watch_specs
 from kipgen.language.problems import Problem
 from kipgen.reading.check import Reader, read_bytes, read_folder, reader_with
 from kipgen.reading.source import MAX_BYTES
-from kipwire.cli.command_line import PATH, fail
+from kipwire.cli.command_line import fail
 from kipwire.tools.files import need_input
 from kipwire.tools.text import count_of, print_out
 
@@ -27,8 +27,8 @@ _STDIN = Path("-")
 @click.argument(
     "paths",
     nargs=-1,
-    type=PATH,
-    help="Specs, each checked alone; - for standard input; or folders of them: packages. "
+    type=SPECS_FOLDER,
+    help="Specs, each checked alone; - for standard input; or folders of them: packages; kafka for Kafka's. "
     "Those of the settings, or in schemas/, if none is given.",
 )
 @click.option("--kafka/--no-kafka", default=None, help="Also apply the rules that only Kafka's own generator has.")

@@ -1,20 +1,44 @@
-"""Reporting of problems with specs, and the default places of specs, for all commands."""
+"""Reporting of problems with specs, and the places of specs, for all commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
+import click
+
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Settings, SettingsError, find_settings
 from kipgen.language.problems import Problem
 from kipgen.reading.check import spec_files
-from kipgen.resources import kafka_spec
+from kipgen.resources import kafka_spec, kafka_specs
 from kipwire.cli.command_line import fail
 from kipwire.tools.text import print_err
 
 SPECS = Path("schemas")
 """The folder of packages' specs, if the settings name none."""
+
+KAFKA = "kafka"
+"""The name of the specs of Kafka's own messages, which kipgen brings."""
+
+
+class _SpecsFolder(click.Path):
+    """A path of specs, or the name `kafka` where nothing here has it."""
+
+    name = "specs"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; for `kafka` the folder of Kafka's specs."""
+        if value == KAFKA and not Path(KAFKA).exists():
+            return kafka_specs()
+        return Path(str(value))
+
+
+SPECS_FOLDER = _SpecsFolder()
+"""A folder of specs or a file, as an argument; the command itself reports a wrong one."""
 
 
 def print_problems(problems: Iterable[Problem]) -> None:

@@ -18,7 +18,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from kipgen.commands.console import packages_here, settings_here
+from kipgen.commands.console import SPECS_FOLDER, packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipgen.commands.reporting.stale import report_stale, report_strays
@@ -28,6 +28,7 @@ from kipgen.commands.watch import watch_folders
 from kipgen.language.names import need_package_name
 from kipgen.language.problems import Problem
 from kipgen.package.generate import PackageChanges, Progress, apply_changes, find_changes, find_changes_afresh
+from kipgen.package.manifest import read_manifest
 from kipgen.package.package_folder import explain_misplaced
 from kipgen.reading.check import Reader, read_folder, reader_with
 from kipwire.cli.command_line import PATH, fail, one_line
@@ -54,8 +55,9 @@ class _Outcome:
 @click.argument(
     "specs",
     nargs=-1,
-    type=PATH,
-    help="Folders of specs, one for each package; those of the settings, or in schemas/, if none is given.",
+    type=SPECS_FOLDER,
+    help="Folders of specs, one for each package, or kafka for Kafka's; those of the settings, or in schemas/, if none "
+    "is given.",
 )
 @click.option("--out", "-o", type=PATH, help=f"Where the generated packages go; {DEFAULT_OUT} if nothing says so.")
 @click.option(
@@ -131,12 +133,15 @@ def _packages(specs: Sequence[Path], package: str, settings: Settings) -> dict[s
 
 
 def _refuse_among_specs(packages: Mapping[str, Path], specs: Sequence[Path]) -> None:
-    """Exit with 2 if a package would be written among specs, where code and specs are taken for each other."""
+    """Exit with 2 if a package would be written among specs, or over chosen messages of others."""
     for name, package in packages.items():
         why = explain_misplaced(package, specs)
         if why:
             hint = "give another folder for generated packages, as in --out generated"
             fail(f"the package {name} would be written into {package}, {why}; {hint}")
+        if read_manifest(package).vendored:
+            text = f"{package} has chosen messages of other specs; bring it up to date with"
+            fail(f"{text} kipgen vendor --out {package}, or give another folder")
 
 
 def _generate_package(

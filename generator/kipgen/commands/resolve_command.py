@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kipgen.commands.console import packages_here, settings_here
+from kipgen.commands.console import SPECS_FOLDER, packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Policy
 from kipgen.data.document import resolve_folder, text_of
@@ -25,7 +25,10 @@ _SHOWN_LINES = 20
 
 @click.command
 @click.argument(
-    "specs", type=PATH, required=False, help="A folder of specs; that of the settings, or in schemas/, if not given."
+    "specs",
+    type=SPECS_FOLDER,
+    required=False,
+    help="A folder of specs, or kafka for Kafka's; that of the settings, or in schemas/, if not given.",
 )
 @click.option("--out", "-o", type=PATH, help="The file to write; standard output if not given.")
 @click.option("--package", "-p", default="", show_default=False, help="Name of the package; as kipgen generate has it.")

@@ -96,6 +96,7 @@ def find_changes(
     read: check.Reader = check.read_file,
     *,
     newest: bool = False,
+    vendored: tuple[str, ...] = (),
 ) -> PackageChanges:
     """Find the changes that make the package what the specs say, from what earlier runs have left.
 
@@ -106,6 +107,7 @@ def find_changes(
         progress: called from time to time with the specs rendered and the specs to render.
         read: checks one spec.
         newest: True for a module of newest classes.
+        vendored: the choices that the folder was cut to by `kipgen vendor`, for the manifest.
 
     Raises:
         ValueError: the package cannot have that name.
@@ -113,7 +115,7 @@ def find_changes(
     recorded = read_manifest(package)
     # What another generator or another black has made saves no work, whatever its hashes are.
     earlier = recorded if recorded.made_by == generator_hash() else Manifest()
-    return _find_changes(specs, package, package_name, progress, read, earlier, recorded, newest)
+    return _find_changes(specs, package, package_name, progress, read, earlier, recorded, newest, vendored)
 
 
 def find_changes_afresh(
@@ -124,12 +126,14 @@ def find_changes_afresh(
     read: check.Reader = check.read_file,
     *,
     newest: bool = False,
+    vendored: tuple[str, ...] = (),
 ) -> PackageChanges:
     """Find changes like `find_changes`, but read and render everything: the manifest is not used.
 
     So a package that is up to date by this is what the specs describe, even if the manifest was tampered with.
     """
-    return _find_changes(specs, package, package_name, progress, read, Manifest(), read_manifest(package), newest)
+    recorded = read_manifest(package)
+    return _find_changes(specs, package, package_name, progress, read, Manifest(), recorded, newest, vendored)
 
 
 def _find_changes(
@@ -141,6 +145,7 @@ def _find_changes(
     earlier: Manifest,
     recorded: Manifest,
     has_newest: bool,
+    vendored: tuple[str, ...],
 ) -> PackageChanges:
     """Find the changes, where `earlier` is the manifest that saves work, and `recorded` the one in the package."""
     need_package_name(package_name)
@@ -181,6 +186,7 @@ def _find_changes(
         enums=Enums(hashes.get(ENUMS_FILE, earlier.enums.content), enums, work.enums) if enums else Enums(),
         specs={**done, **made},
         newest=hashes.get(NEWEST_FILE, "" if work.entries else earlier.newest) if has_newest else "",
+        vendored=vendored,
     )
     texts[FILE_NAME] = manifest_text(new)
     hashes[FILE_NAME] = digest(texts[FILE_NAME].encode())

@@ -5,7 +5,7 @@ edit of a generated file can change the manifest, too, so `kipgen generate --che
 
 The file has one line for each spec, in the order of their paths, so that branches which change different specs mostly
 merge. A manifest with marks of a conflict is one that cannot be read: the next run makes all of it again. A key that a
-later kipgen adds needs a value for manifests without it, as `oldest_request`, `enums` and `newest` have.
+later kipgen adds needs a value for manifests without it, as `oldest_request`, `enums`, `newest` and `vendored` have.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class Manifest:
     """Generated files, by the spec's path below the folder of specs."""
     newest: str = ""
     """Hash of the content of the module of newest classes; "" where there is none."""
+    vendored: tuple[str, ...] = ()
+    """The choices that `kipgen vendor` made the package of; empty where it has all messages of a folder of specs."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -150,7 +152,8 @@ def read_manifest(package: Path) -> Manifest:
         hashes = {_text(p): _text(h) for p, h in named["specs"].items()}
         enums = Enums(_text(named["content"]), hashes, tuple(map(_text, named.get("names", ()))))
         newest = _text(data.get("newest", ""))  # likewise
-        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs, newest)
+        vendored = tuple(map(_text, data.get("vendored", ())))  # likewise
+        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, enums, specs, newest, vendored)
     # A damaged or badly merged manifest is none at all: it costs only the work that it would have saved.
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
@@ -194,6 +197,8 @@ def manifest_text(manifest: Manifest) -> str:
         head["enums"] = asdict(manifest.enums)
     if manifest.newest:
         head["newest"] = manifest.newest
+    if manifest.vendored:
+        head["vendored"] = manifest.vendored
     return (
         "{\n"
         + "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items())

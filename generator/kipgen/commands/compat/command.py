@@ -22,7 +22,7 @@ from kipgen.commands.compat.model import SEVERITIES, WITHOUT_COLUMNS, Finding, S
 from kipgen.commands.compat.package import Packages
 from kipgen.commands.compat.report import annotation_lines, counts, report_json, sarif_json, text_lines
 from kipgen.commands.compat.revisions import Compared, SpecErrors, compare_paths, compare_with_commit
-from kipgen.commands.console import SPECS, packages_here, print_problems, settings_here
+from kipgen.commands.console import SPECS, SPECS_FOLDER, packages_here, print_problems, settings_here
 from kipgen.commands.reporting.problems import Format, choose_format, format_option
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.tools.atomic import write_atomically
@@ -36,9 +36,9 @@ ALLOW_FILE = Path("compat-allow.toml")
 @click.argument(
     "paths",
     nargs=-1,
-    type=PATH,
+    type=SPECS_FOLDER,
     metavar="OLD NEW | [PATH]...",
-    help="Two files or folders of specs. With --against, files or folders as they are now; "
+    help="Two files or folders of specs, or kafka for Kafka's. With --against, files or folders as they are now; "
     "those of the settings, or in schemas/, if none is given.",
 )
 @click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -11,15 +12,16 @@ from pathlib import Path
 
 import click
 
-from kipgen.commands.console import print_problems
+from kipgen.commands.console import SPECS_FOLDER, print_problems
 from kipgen.commands.drift.compare import ORDER, WHOLE, Difference, Drift, compare, value_text
 from kipgen.commands.drift.jars import JarError, Release, read_release
 from kipgen.commands.drift.write import write_missing
 from kipgen.reading import check
 from kipgen.reading.draft import Draft
-from kipgen.resources import kafka_specs
+from kipgen.resources import kafka_specs, package_folder
 from kipwire.cli.command_line import PATH, fail, one_line
 from kipwire.cli.options import OutputFormat, one_format
+from kipwire.tools.atomic import new_folder, rename_new
 from kipwire.tools.text import count_of, print_err, print_out
 
 
@@ -28,7 +30,7 @@ from kipwire.tools.text import count_of, print_err, print_out
     "paths",
     nargs=-1,
     required=True,
-    type=PATH,
+    type=SPECS_FOLDER,
     metavar="[SPECS] KAFKA_JAR...",
     help="A folder of specs, one package, or nothing for the specs of Kafka's messages that kipgen has; then "
     "jars of one release of Kafka, such as kafka-clients-4.4.0.jar.",
@@ -38,14 +40,17 @@ from kipwire.tools.text import count_of, print_err, print_out
     is_flag=True,
     help="Write what Kafka says into the specs; fields and messages that only they have stay.",
 )
+@click.option("--out", "-o", type=PATH, help="With --write, a new folder for a copy of the specs, which is written.")
 @one_format
-def drift(paths: Sequence[Path], write: bool, format_: OutputFormat) -> None:
+def drift(paths: Sequence[Path], write: bool, out: Path | None, format_: OutputFormat) -> None:
     """Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs."""
     specs, jars = (kafka_specs(), paths) if paths[0].suffix == ".jar" else (paths[0], paths[1:])
     if not jars:
         fail(f"no jar to compare {specs} with; add the jars of a release, such as kafka-clients-4.4.0.jar")
-    if write and specs is not paths[0]:
-        fail("--write needs a folder of specs before the jars")
+    if out is not None and not write:
+        fail("--out needs --write")
+    if write and out is None and (specs is not paths[0] or specs.is_relative_to(package_folder())):
+        fail("--write needs a folder of specs before the jars, or --out FOLDER for a copy of them")
     ours = _specs(specs)
     try:
         release = read_release(jars)
@@ -55,6 +60,10 @@ def drift(paths: Sequence[Path], write: bool, format_: OutputFormat) -> None:
         print_problems(broken.errors)
         print_err((f"not compared: {one_line(broken.message)}", "yellow"), ": Kafka's spec has errors")
     refused = False
+    if out is not None:
+        _copy(specs, out)
+        specs = out
+        ours = _specs(specs)
     if write:
         refused = _write(specs, ours, release)
         # Read again: the report is about what is on the disk now.
@@ -81,6 +90,17 @@ def _specs(folder: Path) -> dict[Path, Draft]:
     if errors:
         fail(f"{folder}: specs with errors cannot be compared")
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
+
+
+def _copy(specs: Path, out: Path) -> None:
+    """Copy specs, with the enums, to a folder that is new; exit with 2 if anything is there."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with new_folder(out) as made:
+        shutil.copytree(specs, made, dirs_exist_ok=True)
+        try:
+            rename_new(made, out)
+        except FileExistsError:
+            fail(f"{out} is there already; write to it without --out, as in kipgen drift {out} JAR... --write")
 
 
 def _write(folder: Path, ours: Mapping[Path, Draft], release: Release) -> bool:

@@ -37,7 +37,15 @@ def report_strays(changes: PackageChanges, say: Callable[..., None], chosen: For
             print_out(annotation(level, _STRAY, str(changes.package / path), 1, 1, "stray file"))
 
 
-def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], chosen: Format, *, whole: bool) -> None:
+def report_stale(
+    changes: PackageChanges,
+    name: str,
+    say: Callable[..., None],
+    chosen: Format,
+    *,
+    whole: bool,
+    remedy: str = "kipgen generate",
+) -> None:
     """Say whether a package is up to date, and if not, what differs.
 
     Args:
@@ -46,6 +54,7 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
         say: prints one line.
         chosen: the format of the report; in a document nothing but the verdict is said beside it.
         whole: True to show all differences; otherwise the names of files and the first lines.
+        remedy: the command that brings the package up to date.
     """
     # A stray makes a check fail even if all generated code is right: Python could import it.
     if changes.is_up_to_date and not changes.strays:
@@ -56,8 +65,8 @@ def report_stale(changes: PackageChanges, name: str, say: Callable[..., None], c
         for line in lines if whole else _first(changes, lines):
             print_out(line)
     if chosen is Format.GITHUB and not changes.is_up_to_date:
-        print_out(annotation("error", f"{name} is not up to date: run kipgen generate", title="stale code"))
-    advice = "remove the files that are not generated" if changes.is_up_to_date else "run kipgen generate"
+        print_out(annotation("error", f"{name} is not up to date: run {remedy}", title="stale code"))
+    advice = "remove the files that are not generated" if changes.is_up_to_date else f"run {remedy}"
     verdict: tuple[Part, ...] = (("not up to date", "red"), f": {advice}")
     say(f"{name}: ", *verdict)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kipgen.commands.console import print_problems
+from kipgen.commands.console import SPECS_FOLDER, print_problems
 from kipgen.commands.terminal import ERR
 from kipgen.commands.vectors.classes import classes_of
 from kipgen.data.document import kafka_header
@@ -76,8 +76,8 @@ class _Headers:
 @click.argument(
     "specs",
     nargs=-1,
-    type=PATH,
-    help="Folders of specs; those of Kafka, with what its Java classes wrote, if none is given.",
+    type=SPECS_FOLDER,
+    help="Folders of specs; kafka, or none, for those of Kafka, with what its Java classes wrote.",
 )
 @click.option(
     "--out",

@@ -1,0 +1,1 @@
+"""The command `kipgen vendor`: chosen messages and versions as a package of one's own."""
