@@ -14,6 +14,7 @@ from docs.site.messages import message_pages
 from docs.site.navigation import Nav, Page
 from docs.site.python_reference import reference_pages
 from docs.site.real_messages import CAPTURE, LOGS
+from kipgen.commands.docs.templating import STYLE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
@@ -36,6 +37,7 @@ def write_site(root: Path, out: Path) -> None:
     for path, content in with_pages(files, (*language, *messages, *reference)).items():
         _write(pages / path, head_of(path, content) + content)
     shutil.copytree(ASSETS, pages / "assets", dirs_exist_ok=True)
+    shutil.copy(STYLE, pages / "assets")
     guide: list[Nav] = [{title_of(LANGUAGE_GUIDE, files[LANGUAGE_GUIDE]): LANGUAGE_GUIDE}]
     nav: list[Nav] = [
         *nav_of_guides(files),

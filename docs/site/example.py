@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from docs.site.plain_message import plain_message
 from docs.site.real_messages import RealMessage
+from kipgen.commands.docs.plain_message import plain_message
 from kipwire import Message
 from kipwire.console.inspect.text import bytes_hex, piece_text
 from kipwire.console.inspect.tree import Inspection, inspect_message

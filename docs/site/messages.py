@@ -12,12 +12,12 @@ import kafka_messages
 from docs.site.enums import enum_page
 from docs.site.example import Example, examples
 from docs.site.navigation import Page
-from docs.site.python_class import call
 from docs.site.real_messages import real_messages
-from docs.site.related import pairs
 from docs.site.templating import render
-from docs.site.version_groups import VersionGroup, version_groups
-from docs.site.versions_table import Row, version_rows
+from kipgen.commands.docs.python_class import call
+from kipgen.commands.docs.related import pairs
+from kipgen.commands.docs.version_groups import VersionGroup, version_groups
+from kipgen.commands.docs.versions_table import Row, version_rows
 from kipgen.language.spec import MessageSpec
 from kipgen.reading import check
 
@@ -88,7 +88,7 @@ def message_pages(root: Path) -> list[Page]:
             source=file.relative_to(root).as_posix(),
             pair=other_halves.get(spec.name, ""),
             rows=version_rows(spec),
-            groups=version_groups(spec),
+            groups=version_groups(spec, kafka_messages.REGISTRY),
             example=found[spec.name],
             call=call(found[spec.name].message),
         )

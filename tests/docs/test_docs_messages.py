@@ -10,16 +10,10 @@ from pathlib import Path
 import pytest
 
 import kafka_messages
-from docs.site.byte_layout import boxes
 from docs.site.example import Example, example_of, examples
 from docs.site.messages import MessagePage, kafka_examples
-from docs.site.plain_message import plain_message
-from docs.site.python_class import call, constructors
 from docs.site.real_messages import RealMessage, captured
-from docs.site.related import kip_address, pairs, with_kip_links
-from docs.site.templating import breakable, highlighted, render
-from docs.site.version_groups import VersionGroup, version_groups
-from docs.site.versions_table import version_rows
+from docs.site.templating import render
 from kafka_messages import enums
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.offset_delete_request.v0 import (
@@ -27,6 +21,13 @@ from kafka_messages.offset_delete_request.v0 import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
+from kipgen.commands.docs.byte_layout import boxes
+from kipgen.commands.docs.plain_message import plain_message
+from kipgen.commands.docs.python_class import call, constructors
+from kipgen.commands.docs.related import kip_address, pairs, with_kip_links
+from kipgen.commands.docs.templating import breakable, highlighted
+from kipgen.commands.docs.version_groups import VersionGroup, version_groups
+from kipgen.commands.docs.versions_table import version_rows
 from kipgen.resolve.wire import resolve
 from kipwire import Struct, convert
 from kipwire.message.registry import Registry
@@ -97,14 +98,14 @@ def test_forms_have_every_version_with_its_bytes() -> None:
     of_name = {one.name: one for _, one in kafka_specs()}
     for name in ("MetadataResponse", "FetchRequest", "ProduceRequest", "ApiVersionsResponse", "TopicRecord"):
         probe = of_name[name]
-        groups = version_groups(probe)
+        groups = version_groups(probe, kafka_messages.REGISTRY)
         versions = [version for group in groups for version in range(group.highest, group.lowest - 1, -1)]
         assert versions == list(reversed(kafka_messages.versions(name)))
         for group in groups:
             for version in range(group.lowest, group.highest + 1):
                 assert group.boxes == boxes(resolve(probe, version)), version
         assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(groups))
-    heartbeat = version_groups(of_name["HeartbeatRequest"])
+    heartbeat = version_groups(of_name["HeartbeatRequest"], kafka_messages.REGISTRY)
     assert [(group.versions, group.header) for group in heartbeat] == [
         ("4", "RequestHeader v2"),
         ("3", "RequestHeader v1"),

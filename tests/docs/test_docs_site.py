@@ -17,12 +17,12 @@ import pytest
 import kafka_messages
 from docs.site.__main__ import with_pages
 from docs.site.built import problems
-from docs.site.byte_layout import Box, boxes
 from docs.site.guides import KINDS, START, groups_of, nav_of_guides, repository_files, theory, title_of
 from docs.site.language import language_pages, sections
 from docs.site.navigation import Page
 from docs.site.python_reference import MODULES, SMALLER, public_names
-from docs.site.versions_table import version_rows
+from kipgen.commands.docs.byte_layout import Box, boxes
+from kipgen.commands.docs.versions_table import version_rows
 from kipgen.reading.rules import ALL
 from kipgen.resolve.wire import resolve
 from tests.support.places import ROOT

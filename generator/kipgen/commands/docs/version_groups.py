@@ -7,12 +7,12 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-import kafka_messages
-from docs.site.byte_layout import Box, boxes
-from docs.site.python_class import constructors
-from docs.site.templating import highlighted
+from kipgen.commands.docs.byte_layout import Box, boxes
+from kipgen.commands.docs.python_class import constructors
+from kipgen.commands.docs.templating import highlighted
 from kipgen.language.spec import MessageSpec
 from kipgen.resolve.wire import resolve
+from kipwire.message.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +33,23 @@ class VersionGroup:
         return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
 
 
-def version_groups(spec: MessageSpec) -> tuple[VersionGroup, ...]:
-    """List the groups of versions of a message of `kafka_messages`, the newest version first.
+def version_groups(spec: MessageSpec, registry: Registry) -> tuple[VersionGroup, ...]:
+    """List the groups of versions of a message, the newest version first.
 
     Args:
         spec: a message that has versions.
+        registry: the registry of its package.
     """
     versions = sorted(spec.valid_versions.each(), reverse=True)
     found = []
-    for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, version)):
+    for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, registry, version)):
         together = list(group)
-        python = constructors(kafka_messages.message(spec.name, together[0]))
+        python = constructors(registry.message(spec.name, together[0]))
         found.append(VersionGroup(together[-1], together[0], header, drawn, highlighted(python)))
     return tuple(found)
 
 
-def _bytes_of(spec: MessageSpec, version: int) -> tuple[str, tuple[Box, ...]]:
-    header_version = getattr(kafka_messages.message(spec.name, version), "HEADER_VERSION", None)
+def _bytes_of(spec: MessageSpec, registry: Registry, version: int) -> tuple[str, tuple[Box, ...]]:
+    header_version = getattr(registry.message(spec.name, version), "HEADER_VERSION", None)
     header = "" if header_version is None else f"{spec.type.capitalize()}Header v{header_version}"
     return header, boxes(resolve(spec, version))
