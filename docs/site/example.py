@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from docs.site.real_messages import RealMessage
+from kipgen.commands.docs.example import Example, lines_of
 from kipgen.commands.docs.plain_message import plain_message
-from kipwire import Message
-from kipwire.console.inspect.text import bytes_hex, piece_text
-from kipwire.console.inspect.tree import Inspection, inspect_message
+from kipwire import Field, Message
 from kipwire.message.registry import Registry
 
 _GOOD_SIZE = 240
 """Bytes: the most that an example should have, if there is one of so few."""
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Some bytes and what they mean."""
-
-    offset: int
-    data: str
-    path: str
-    kind: str
-    role: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A message of one version."""
-
-    message: Message
-    data: bytes
-    lines: tuple[Line, ...]
-    source: str
-    """Path in the repository of a real message's file; "" for a message of plain values."""
 
 
 def examples(found: Iterable[RealMessage], registry: Registry) -> dict[str, Example]:
@@ -80,10 +55,8 @@ def example_of(data: bytes, cls: type[Message], source: str = "") -> Example:
     Raises:
         DecodeError: they are not a message of that class.
     """
-    return Example(cls.decode(data), data, tuple(_lines(inspect_message(cls, data))), source)
+    return Example(cls.decode(data), data, lines_of(cls, data, _name_of), source)
 
 
-def _lines(inspection: Inspection) -> Iterator[Line]:
-    for piece in inspection.pieces:
-        data = bytes_hex(inspection.data[piece.start : piece.end])
-        yield Line(piece.start, data, piece.path or "message", piece.kind, piece.role, piece_text(piece))
+def _name_of(field: Field, number: int) -> str:
+    return ", ".join(one.label for one in field.named(number))

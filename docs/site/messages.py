@@ -3,49 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 
+from markupsafe import Markup
+
 import kafka_messages
-from docs.site.enums import enum_page
-from docs.site.example import Example, examples
+from docs.site.example import examples
 from docs.site.navigation import Page
 from docs.site.real_messages import real_messages
 from docs.site.templating import render
-from kipgen.commands.docs.python_class import call
+from kipgen.commands.docs.enums import enum_tables
+from kipgen.commands.docs.example import Example
+from kipgen.commands.docs.pages import MessagePage, Package, by_kind, has_page, message_page
 from kipgen.commands.docs.related import pairs
-from kipgen.commands.docs.version_groups import VersionGroup, version_groups
-from kipgen.commands.docs.versions_table import Row, version_rows
+from kipgen.language.names import module_name
 from kipgen.language.spec import MessageSpec
+from kipgen.python.render import registry_entry
 from kipgen.reading import check
+from kipgen.resolve.headers import header_versions
 
 PACKAGE = "kafka_messages"
-_KINDS = {
-    "request": "Requests and responses",
-    "response": "Requests and responses",
-    "header": "Headers",
-    "metadata": "Records of the metadata log",
-    "coordinator-key": "Records of the coordinators",
-    "coordinator-value": "Records of the coordinators",
-    "data": "Other data",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class MessagePage:
-    """All that the page of one message shows."""
-
-    spec: MessageSpec
-    source: str
-    """The spec's path in the repository."""
-    pair: str
-    """The message that belongs to it, such as the response of a request; "" if none."""
-    rows: tuple[Row, ...]
-    groups: tuple[VersionGroup, ...]
-    example: Example
-    call: str
+ENUMS = "messages/enums.md"
+_ABOUT_ENUMS = Markup(
+    "What the numbers in messages mean: error codes, API keys, ACL operations and the like. In Python they are the "
+    "classes of\n`kafka_messages.enums`: [how they are used](../docs/names.md)."
+)
 
 
 @cache
@@ -80,26 +63,37 @@ def message_pages(root: Path) -> list[Page]:
         root: the repository.
     """
     files, found = kafka_specs(root), kafka_examples(root)
-    shown = [(file, spec) for file, spec in files if not spec.valid_versions.is_empty and not spec.is_layout]
-    other_halves = pairs((file.parent.name, spec) for file, spec in shown)
+    enums = check.read_enums(root / "schemas" / PACKAGE)
+    package = Package(
+        PACKAGE,
+        header_versions(spec for _, spec in files),
+        pairs((file.parent.name, spec) for file, spec in files if has_page(spec)),
+        frozenset(enum.name for enum in enums),
+    )
     pages = [
-        MessagePage(
-            spec=spec,
-            source=file.relative_to(root).as_posix(),
-            pair=other_halves.get(spec.name, ""),
-            rows=version_rows(spec),
-            groups=version_groups(spec, kafka_messages.REGISTRY),
-            example=found[spec.name],
-            call=call(found[spec.name].message),
-        )
-        for file, spec in sorted(shown, key=lambda it: it[0].name)
+        message_page(spec, file.relative_to(root).as_posix(), package, _modules(root, spec), found[spec.name])
+        for file, spec in sorted(files, key=lambda it: it[0].name)
+        if has_page(spec)
     ]
-    kinds = list(dict.fromkeys(_KINDS.values()))
-    ordered = sorted(pages, key=lambda it: (kinds.index(_KINDS[it.spec.type]), it.spec.name))
-    groups = [(kind, list(group)) for kind, group in groupby(ordered, lambda it: _KINDS[it.spec.type])]
-    index = Page("messages/index.md", "All messages", render("messages.md.j2", groups=groups), is_index=True)
+    index = Page("messages/index.md", "All messages", _index(pages), is_index=True)
+    entries = [registry_entry(spec, package.headers) for _, spec in files]
+    tables = enum_tables(enums, entries)
     return [
         index,
-        enum_page(),
-        *(Page(f"messages/{one.spec.name}.md", one.spec.name, render("message.md.j2", page=one)) for one in pages),
+        Page(ENUMS, "Names for numbers", render("enums.md.j2", enums=tables, about=_ABOUT_ENUMS)),
+        *(Page(f"messages/{one.spec.name}.md", one.spec.name, _text(one)) for one in pages),
     ]
+
+
+def _modules(root: Path, spec: MessageSpec) -> dict[int, str]:
+    folder = root / "generated" / PACKAGE / module_name(spec.name)
+    return {version: (folder / f"v{version}.py").read_text("utf-8") for version in spec.valid_versions.each()}
+
+
+def _index(pages: list[MessagePage]) -> str:
+    about = "What each is for, its versions, and the bytes of each. The search field finds messages and fields by name."
+    return render("messages.md.j2", groups=by_kind(pages), title="All messages", about=about, has_enums=True)
+
+
+def _text(page: MessagePage) -> str:
+    return render("message.md.j2", page=page)

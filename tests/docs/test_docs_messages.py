@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import kafka_messages
-from docs.site.example import Example, example_of, examples
-from docs.site.messages import MessagePage, kafka_examples
+from docs.site.example import example_of, examples
+from docs.site.messages import kafka_examples
 from docs.site.real_messages import RealMessage, captured
 from docs.site.templating import render
 from kafka_messages import enums
@@ -22,12 +22,16 @@ from kafka_messages.offset_delete_request.v0 import (
     OffsetDeleteRequestTopic,
 )
 from kipgen.commands.docs.byte_layout import boxes
+from kipgen.commands.docs.example import Example
+from kipgen.commands.docs.pages import MessagePage
 from kipgen.commands.docs.plain_message import plain_message
 from kipgen.commands.docs.python_class import call, constructors
 from kipgen.commands.docs.related import kip_address, pairs, with_kip_links
 from kipgen.commands.docs.templating import breakable, highlighted
 from kipgen.commands.docs.version_groups import VersionGroup, version_groups
-from kipgen.commands.docs.versions_table import version_rows
+from kipgen.commands.docs.versions_table import version_changes, version_rows
+from kipgen.language.names import module_name
+from kipgen.resolve.headers import HeaderVersions
 from kipgen.resolve.wire import resolve
 from kipwire import Struct, convert
 from kipwire.message.registry import Registry
@@ -51,11 +55,12 @@ def test_every_message_has_an_example_and_its_python_makes_the_bytes(shown: Mapp
         example = shown[name]
         assert name == type(example.message).NAME
         names: dict[str, object] = {}
-        exec(call(example.message), names)
+        cls = type(example.message)
+        exec(call(example.message, cls.__module__), names)
         assert names["data"] == example.data
         assert example.lines[0].offset == 0
         assert sum(len(line.data.split()) for line in example.lines if "..." not in line.data) <= len(example.data)
-        assert f"class {name}:" in constructors(type(example.message)).splitlines()[0]
+        assert constructors(modules_of(name), cls.VERSION).startswith(f"class {name}:\n    def __init__(")
 
 
 def test_examples_are_real_where_there_is_a_real_one(shown: Mapping[str, Example]) -> None:
@@ -98,14 +103,14 @@ def test_forms_have_every_version_with_its_bytes() -> None:
     of_name = {one.name: one for _, one in kafka_specs()}
     for name in ("MetadataResponse", "FetchRequest", "ProduceRequest", "ApiVersionsResponse", "TopicRecord"):
         probe = of_name[name]
-        groups = version_groups(probe, kafka_messages.REGISTRY)
+        groups = version_groups(probe, HeaderVersions(), modules_of(name))
         versions = [version for group in groups for version in range(group.highest, group.lowest - 1, -1)]
         assert versions == list(reversed(kafka_messages.versions(name)))
         for group in groups:
             for version in range(group.lowest, group.highest + 1):
                 assert group.boxes == boxes(resolve(probe, version)), version
         assert all(a.boxes != b.boxes or a.header != b.header for a, b in pairwise(groups))
-    heartbeat = version_groups(of_name["HeartbeatRequest"], kafka_messages.REGISTRY)
+    heartbeat = version_groups(of_name["HeartbeatRequest"], HeaderVersions(), modules_of("HeartbeatRequest"))
     assert [(group.versions, group.header) for group in heartbeat] == [
         ("4", "RequestHeader v2"),
         ("3", "RequestHeader v1"),
@@ -167,6 +172,11 @@ def test_every_field_with_names_for_its_numbers_leads_to_their_table(pages: dict
     assert seen == set(keys)
 
 
+def modules_of(name: str) -> dict[int, str]:
+    folder = ROOT / "generated/kafka_messages" / module_name(name)
+    return {version: (folder / f"v{version}.py").read_text() for version in kafka_messages.versions(name)}
+
+
 def structs_of(name: str) -> set[type[Struct]]:
     """Return all structs of a message, in all versions."""
 
@@ -189,8 +199,12 @@ def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     probe = spec(PROBE.replace('"name": "Plain",', '"name": "Plain", "about": "</td> & <script>",'), tmp_path)
     example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
     group = VersionGroup(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
-    page = MessagePage(probe, "Probe.json", "", version_rows(probe), (group,), example, "")
+    rows = version_rows(probe)
+    page = MessagePage(probe, "Probe.json", "", rows, version_changes(probe, rows), (group,), example, "")
     text = render("message.md.j2", page=page)
+    assert "<tr><td>2</td><td>may be null: <code>Items.<wbr>Text</code></td></tr>" in text
+    assert "<tr><td>1</td><td>flexible: " in text
+    assert "new: <code>Items</code>; new, tagged: <code>Late</code></td></tr>" in text
     assert "<script" not in text
     assert "&lt;/td&gt; &amp; &lt;script&gt;" in text
     assert "&lt;/table&gt;&lt;script&gt;" in text

@@ -52,6 +52,10 @@ app = CommandLine(
             "kipgen.commands.drift.command:drift",
             "Show what a release of Kafka has that the specs lack, and the reverse; exit 1 if anything differs.",
         ),
+        "docs": Command(
+            "kipgen.commands.docs.command:docs",
+            "Write pages on messages: versions side by side, what each changed, bytes, an example; with no other file.",
+        ),
         "vectors": Command(
             "kipgen.commands.vectors.command:vectors",
             "Write bytes with their meaning, valid and damaged, for implementations of a protocol in any language.",

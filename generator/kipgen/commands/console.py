@@ -78,3 +78,10 @@ def packages_here(settings: Settings) -> list[Path]:
     if not folders:
         fail("there are no specs in schemas/; give a folder of specs, or specs in kipgen.toml")
     return folders
+
+
+def only_folder(folders: list[Path]) -> Path:
+    """Return the one folder of specs that there is; exit with 2 if there are more."""
+    if len(folders) > 1:
+        fail(f"there are {len(folders)} folders of specs; give one of {', '.join(map(str, folders))}")
+    return folders[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kipgen.commands.console import SPECS_FOLDER, packages_here, settings_here
+from kipgen.commands.console import SPECS_FOLDER, only_folder, packages_here, settings_here
 from kipgen.commands.reporting import problems as report
 from kipgen.commands.settings import Policy
 from kipgen.data.document import resolve_folder, text_of
@@ -37,7 +37,7 @@ _SHOWN_LINES = 20
 def resolve(specs: Path | None, out: Path | None, package: str, check: bool, strict: bool | None) -> None:
     """Write what is on the wire in each version of each message, as JSON for programs in any language."""
     settings = settings_here()
-    folder = specs or _only(packages_here(settings))
+    folder = specs or only_folder(packages_here(settings))
     name = package or settings.package_name(folder)
     try:
         need_package_name(name)
@@ -69,13 +69,6 @@ def resolve(specs: Path | None, out: Path | None, package: str, check: bool, str
         versions = sum(len(message["versions"]) for message in resolved.document["messages"])
         messages = count_of(len(resolved.document["messages"]), "message")
         print_out(f"{one_line(out)}: {messages}, {count_of(versions, 'version')}")
-
-
-def _only(folders: list[Path]) -> Path:
-    """Return the one folder of specs that there is; exit with 2 if there are more."""
-    if len(folders) > 1:
-        fail(f"there are {len(folders)} folders of specs; give one of {', '.join(map(str, folders))}")
-    return folders[0]
 
 
 def _compare(text: str, file: Path) -> None:

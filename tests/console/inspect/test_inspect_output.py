@@ -23,7 +23,7 @@ from kipwire.console.inspect import html
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.json import inspection_json, value_json
 from kipwire.console.inspect.pasted import parse_hex
-from kipwire.console.inspect.text import value_text
+from kipwire.cli.values import value_text
 from kipwire.console.inspect.tree import inspect_message, inspect_request
 from tests.support import command_line
 from tests.support.places import ROOT

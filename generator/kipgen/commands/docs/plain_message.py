@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
-from kipwire import Field, Message, Struct
 from kipwire.description.values import field_range
+from kipwire.model.structs import Field, Root, Struct
+
+R = TypeVar("R", bound=Root)
 
 _UUID = UUID("0a1b2c3d-4e5f-4061-7263-748596a7b8c9")
 _NULL = frozenset({"error_message"})
@@ -51,13 +53,13 @@ _NUMBERS = {
 """Numbers by the end of the attribute's name, whole words; any other is its default, or 1 where that is 0."""
 
 
-def plain_message(cls: type[Message]) -> Message:
+def plain_message(cls: type[R]) -> R:
     """Make a message in which every field that is not tagged has a plain value, and every array has one element.
 
     Args:
         cls: the generated class of a message in one version.
     """
-    message: Message = _struct(cls, ())
+    message: R = _struct(cls, ())
     return message
 
 

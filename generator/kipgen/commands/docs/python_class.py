@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import sys
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 import black
 
-from kipwire import Message, Struct
+from kipwire.model.structs import Root, Struct
 
 _MODE = black.Mode(line_length=88)
 """Narrower than our own code, so that it fits on a page."""
+_SHARED = re.compile(r"^from \. import v(\d+)$", re.MULTILINE)
 
 
-def constructors(cls: type[Message]) -> str:
-    """Return the class and its structs with only their constructors, the message first.
+def constructors(modules: Mapping[int, str], version: int) -> str:
+    """Return the class of a version and its structs with only their constructors, the message first.
 
     Args:
-        cls: the generated class of a message in one version.
+        modules: the text of the generated module of each version.
+        version: the version.
     """
-    source = inspect.getsource(sys.modules[cls.__module__])
+    source = modules[version]
+    if shared := _SHARED.search(source):  # it has the code of an earlier version
+        source = modules[int(shared[1])]
     lines = source.splitlines()
     classes = [node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
     return "\n\n".join(_narrow(_constructor(node, lines)) for node in reversed(classes))
@@ -46,11 +49,15 @@ def _constructor(node: ast.ClassDef, lines: list[str]) -> str:
     return f"class {node.name}: ..."
 
 
-def call(message: Message) -> str:
-    """Python that makes a message and encodes it."""
-    cls = type(message)
+def call(message: Root, module: str) -> str:
+    """Python that makes a message and encodes it.
+
+    Args:
+        message: the message.
+        module: the dotted name of its module.
+    """
     used = sorted(set(_class_names(message)))
-    modules = [f"from {cls.__module__} import {', '.join(used)}\n"]
+    modules = [f"from {module} import {', '.join(used)}\n"]
     text = repr(message)
     if "UUID(" in text:
         modules.insert(0, "from uuid import UUID\n\n")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
@@ -21,8 +23,24 @@ STYLE = Path(__file__).parent / "site.css"
 """The style of tables of versions, drawings of bytes and examples."""
 
 
-def environment(*folders: Path) -> jinja2.Environment:
-    """Load the templates of folders, the first before the others; all values in them are escaped for HTML."""
+class Form(NamedTuple):
+    """Form of the pages, which are HTML but for these."""
+
+    heading: Callable[[int, str], Markup]
+    """Writes a heading of a level, 1 for the title, from plain text."""
+    code: Callable[[str], Markup]
+    """Writes Python."""
+    served: str
+    """The words for the versions that are served."""
+
+
+def environment(form: Form, *folders: Path) -> jinja2.Environment:
+    """Load the templates of folders, the first before the others; all values in them are escaped for HTML.
+
+    Args:
+        form: the form of the pages.
+        folders: where the templates are.
+    """
     found = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
@@ -32,6 +50,9 @@ def environment(*folders: Path) -> jinja2.Environment:
     )
     found.filters["kip_links"] = with_kip_links
     found.filters["breakable"] = breakable
+    found.filters["code"] = form.code
+    found.globals["heading"] = form.heading
+    found.globals["served"] = form.served
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -11,8 +12,8 @@ from kipgen.commands.docs.byte_layout import Box, boxes
 from kipgen.commands.docs.python_class import constructors
 from kipgen.commands.docs.templating import highlighted
 from kipgen.language.spec import MessageSpec
+from kipgen.resolve.headers import HeaderVersions, numbers_of
 from kipgen.resolve.wire import resolve
-from kipwire.message.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +34,24 @@ class VersionGroup:
         return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
 
 
-def version_groups(spec: MessageSpec, registry: Registry) -> tuple[VersionGroup, ...]:
+def version_groups(spec: MessageSpec, headers: HeaderVersions, modules: Mapping[int, str]) -> tuple[VersionGroup, ...]:
     """List the groups of versions of a message, the newest version first.
 
     Args:
         spec: a message that has versions.
-        registry: the registry of its package.
+        headers: the headers of its package.
+        modules: the text of the generated module of each version.
     """
     versions = sorted(spec.valid_versions.each(), reverse=True)
+    numbers = numbers_of(spec, headers)
     found = []
-    for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, registry, version)):
+    for (header, drawn), group in groupby(versions, lambda version: _bytes_of(spec, version, numbers)):
         together = list(group)
-        python = constructors(registry.message(spec.name, together[0]))
+        python = constructors(modules, together[0])
         found.append(VersionGroup(together[-1], together[0], header, drawn, highlighted(python)))
     return tuple(found)
 
 
-def _bytes_of(spec: MessageSpec, registry: Registry, version: int) -> tuple[str, tuple[Box, ...]]:
-    header_version = getattr(registry.message(spec.name, version), "HEADER_VERSION", None)
-    header = "" if header_version is None else f"{spec.type.capitalize()}Header v{header_version}"
+def _bytes_of(spec: MessageSpec, version: int, numbers: Mapping[int, int]) -> tuple[str, tuple[Box, ...]]:
+    header = f"{spec.type.capitalize()}Header v{numbers[version]}" if version in numbers else ""
     return header, boxes(resolve(spec, version))

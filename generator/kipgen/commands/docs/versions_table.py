@@ -1,8 +1,8 @@
-"""Versions side by side: which field is in which version, and how."""
+"""Versions side by side: which field is in which version, and how; and what each version changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kipgen.language import names
@@ -38,6 +38,76 @@ class Row:
     is_enum_bits: bool
     """True if the names belong to the bits that are set."""
     cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One kind of change of a version."""
+
+    kind: str
+    """Such as `new` or `no longer there`."""
+    fields: tuple[str, ...]
+    """Paths of fields, such as `Topics.Name`; none for a change of the whole message."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionChanges:
+    """Changes of one version since the one before it."""
+
+    version: int
+    changes: tuple[Change, ...]
+    """Empty where no field changed."""
+
+
+def version_changes(spec: MessageSpec, rows: Sequence[Row]) -> tuple[VersionChanges, ...]:
+    """List what each version but the first changed, the newest first.
+
+    Args:
+        spec: a message that has versions.
+        rows: its rows.
+    """
+    first = spec.valid_versions.lowest
+    paths = _paths(rows)
+    found = []
+    for version in reversed(spec.valid_versions.each()[1:]):
+        kinds: dict[str, list[str]] = {}
+        if (version in spec.flexible_versions) > (version - 1 in spec.flexible_versions):
+            kinds["flexible: compact lengths, and a section of tagged fields after each struct"] = []
+        whole: list[int] = []
+        for row, path in zip(rows, paths, strict=True):
+            while whole and whole[-1] >= row.depth:
+                whole.pop()
+            before, after = row.cells[version - 1 - first], row.cells[version - first]
+            is_part = bool(whole)  # of a struct that came or went as a whole
+            if before.is_there != after.is_there:
+                whole.append(row.depth)
+            if not is_part:
+                for kind in _kinds(before, after):
+                    kinds.setdefault(kind, []).append(path)
+        found.append(VersionChanges(version, tuple(Change(kind, tuple(names)) for kind, names in kinds.items())))
+    return tuple(found)
+
+
+def _kinds(before: Cell, after: Cell) -> Iterator[str]:
+    if not (before.is_there and after.is_there):
+        if after.is_there:
+            yield "new" if after.tag is None else "new, tagged"
+        elif before.is_there:
+            yield "no longer there"
+        return
+    if before.may_be_null != after.may_be_null:
+        yield "may be null" if after.may_be_null else "no longer null"
+    if before.tag != after.tag:
+        yield "no longer tagged" if after.tag is None else "tagged now"
+
+
+def _paths(rows: Sequence[Row]) -> list[str]:
+    around: list[str] = []
+    found = []
+    for row in rows:
+        around[row.depth :] = [row.name]
+        found.append(".".join(around))
+    return found
 
 
 def version_rows(spec: MessageSpec) -> tuple[Row, ...]:

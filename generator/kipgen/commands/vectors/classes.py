@@ -33,7 +33,10 @@ def _init(self: Struct, **values: Any) -> None:
     """Keep values as they are given, and defaults for the others."""
     self._unknown_tagged_fields = None
     for field in self.ATTRIBUTES:
-        setattr(self, field.name, values[field.name] if field.name in values else field.default_value())
+        value = values[field.name] if field.name in values else field.default_value()
+        setattr(self, field.name, value)
+        if field.is_lazy:
+            setattr(self, field.slot, value)  # generated classes have it there, and a representation shows it
 
 
 def _write(self: Struct, parts: list[bytes]) -> None:

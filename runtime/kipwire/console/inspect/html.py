@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from kipwire.cli.page import escaped, part
 from kipwire.cli.page import page as shell
-from kipwire.console.inspect.text import piece_text, printable, title
+from kipwire.cli.values import printable
+from kipwire.console.inspect.text import piece_text, title
 from kipwire.console.inspect.tree import Inspection, Piece
 from kipwire.tools.text import count_of
 

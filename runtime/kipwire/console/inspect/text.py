@@ -1,7 +1,7 @@
-"""An inspection as aligned lines of text, in pieces with styles for a terminal; how values and bytes read.
+"""An inspection as aligned lines of text, in pieces with styles for a terminal.
 
-Bytes may come from an attacker, so no text reaches a terminal as it is: values are printed by `repr` or as printable
-characters. Long values are cut, with how long they are; HTML and JSON have the rest. Columns are as wide as their
+Bytes may come from an attacker, so no text reaches a terminal as it is. Long values are cut; HTML and JSON have the
+rest. Columns are as wide as their
 widest entry, so all rows are made before the first is printed.
 """
 
@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import io
 import sys
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kipwire.cli.values import bytes_hex, value_text
 from kipwire.console.inspect.tree import Inspection, Piece
-from kipwire.description.json_codec import uuid_to_json
 from kipwire.tools.text import count_of, has_colour, print_out, printable_line
 
 _UNKNOWN_STYLE = "bold yellow"
@@ -22,13 +21,6 @@ _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": 
 _REST_WIDTH = 16
 """Limit for unread bytes on a line."""
 _REST_LINES = 16
-
-_LONGEST_TEXT = 80
-"""Characters."""
-_LONGEST_BYTES = 12
-_SHOWN_OF_LONGER = 8
-_LONGEST_PREVIEW = 16
-"""The most bytes that are previewed as text."""
 
 Line = tuple[tuple[str, str], ...]
 """Texts, each with its style: words of `kipwire.tools.text.STYLES`, or none."""
@@ -121,41 +113,3 @@ def piece_text(piece: Piece) -> str:
     """Format the value of a piece for people, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
     text = value_text(piece.value)
     return text if piece.name is None else f"{text} {piece.name}"
-
-
-def value_text(value: object) -> str:
-    """Format a value for people: one line of printable characters, cut where it is long."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
-            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {count_of(len(value), 'character')}"
-        case uuid.UUID():
-            return f"{value} = {uuid_to_json(value)}"
-        case bytes():
-            return _bytes_text(value)
-        case _:
-            return repr(value)
-
-
-def bytes_hex(data: bytes) -> str:
-    """Format bytes in hex, with their number where not all are shown."""
-    if len(data) <= _LONGEST_BYTES:
-        return data.hex(" ")
-    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {count_of(len(data), 'byte')}"
-
-
-def printable(data: bytes) -> str:
-    """Format bytes as ASCII, with dots for what cannot be printed."""
-    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
-
-
-def _bytes_text(value: bytes) -> str:
-    size = count_of(len(value), "byte")
-    if not value:
-        return size
-    dots = "..." if len(value) > _LONGEST_PREVIEW else ""
-    return f"{size} |{printable(value[:_LONGEST_PREVIEW])}|{dots}"
