@@ -19,11 +19,11 @@ import pytest
 
 import kafka_messages
 from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
+from kipwire.cli.values import value_text
 from kipwire.console.inspect import html
 from kipwire.console.inspect.html import page
 from kipwire.console.inspect.json import inspection_json, value_json
 from kipwire.console.inspect.pasted import parse_hex
-from kipwire.cli.values import value_text
 from kipwire.console.inspect.tree import inspect_message, inspect_request
 from tests.support import command_line
 from tests.support.places import ROOT

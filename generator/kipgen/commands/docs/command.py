@@ -83,7 +83,7 @@ def _own_pages(out: Path) -> set[str]:
 
 
 def _write(out: Path, pages: dict[str, str], old: set[str]) -> None:
-    """Write the pages, each whole, and remove those of an earlier run; a run that breaks off leaves a list of both."""
+    """Write the pages, each whole, and remove stale ones; until all is done, the list has old and new pages."""
     for name in pages:
         need_place(out / name)
         if (out / name).exists() and name not in old:
