@@ -99,7 +99,11 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
     data[-1] ^= 1
     damaged = tmp_path / "damaged.log"
     damaged.write_bytes(data)
+    vendor = ("vendor", "Ping", "--specs", good, "--out", tmp_path / "ping")
+    assert run("kipgen", *vendor) == 0
+    (tmp_path / "ping/ping_request/v0.py").unlink()
     statuses = {
+        ("kipgen", "vendor"): run("kipgen", *vendor, "--check"),
         ("kipgen", "generate"): run("kipgen", "generate", good, "--out", tmp_path / "src", "--check"),
         ("kipgen", "check"): run("kipgen", "check", bad),
         ("kipgen", "resolve"): run("kipgen", "resolve", bad),
