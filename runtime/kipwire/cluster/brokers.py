@@ -114,6 +114,10 @@ class Brokers:
         self._dead: set[Address] = set()
         """Given addresses that do not answer, as the log has said."""
 
+    def __reduce__(self) -> tuple[type[Brokers], tuple[object, ...]]:
+        """Let the same cluster be used in another process, with connections of its own."""
+        return Brokers, (self.addresses, self.settings)
+
     @property
     def name(self) -> str:
         """The addresses that were given."""

@@ -284,7 +284,7 @@ class Reader:
         aborted = part.aborted if self._committed else None
         if part.is_out_of_range:
             return await self._in_range(partition, offset, end)
-        heads = list(_heads(part.records))
+        heads = list(heads_of(part.records))
         if heads:
             after = max([offset, *(head.last_offset + 1 for head in heads)])
             return Batches(partition, offset, part.records, after, "", end, aborted, heads)
@@ -310,7 +310,7 @@ class Reader:
         return ReadFailedError(f"{self.where(partition)}: {partition}: {reason}")
 
 
-def _heads(records: bytes) -> Iterator[Head]:
+def heads_of(records: bytes) -> Iterator[Head]:
     """Read the heads of the whole batches of a part, one after the other by their lengths."""
     at = 0
     while (head := head_of(records[at : at + RECORDS], at)) is not None and head.end <= len(records):

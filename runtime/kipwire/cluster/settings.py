@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import kafka_messages
 from kipwire.aio import Address, Connecting, connect
@@ -79,6 +79,20 @@ class Settings:
             context_of(self.certificates, properties) if has_tls else None,
             mechanism_of(self.login, properties, is_asked_for=protocol.startswith("SASL")),
         )
+
+    def portable(self) -> Settings:
+        """Return the same settings with the content of the properties file, for processes that may not have the file.
+
+        Files that it names, and those of the other settings, are read where connections are made.
+
+        Raises:
+            SettingsError: the file cannot be read.
+        """
+        return self if self.config is None else replace(self, config=None, properties=read_properties(self.config))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the settings without what was found out by them, which has contexts of OpenSSL."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def prepare(self) -> None:
         """Read files and ask for passwords, before an event loop runs: there the first Ctrl-C would not end a prompt.
