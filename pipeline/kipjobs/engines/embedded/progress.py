@@ -17,7 +17,7 @@ class Progress:
     """Counts the files and bytes read so far of the table that is being read."""
 
     def __init__(self) -> None:
-        self._noun = ""
+        self._noun = self._unit = ""
         self._files = 0
         self._size = 0
         self._files_done = 0
@@ -29,7 +29,7 @@ class Progress:
         pieces = [list(plan.files(piece)) for piece in work]
         sizes = [sum(size for _, size in files) for files in pieces]
         whole = {path for files in pieces for path, _ in files}
-        self._noun, self._files, self._size = plan.noun, len(whole), sum(sizes)
+        self._noun, self._files, self._size, self._unit = plan.noun, len(whole), sum(sizes), plan.unit
         self._files_done = self._size_done = 0
         done: set[str] = set()
         for rows, files, size in zip(readers.read(plan.read, work, sizes), pieces, sizes, strict=True):
@@ -42,5 +42,5 @@ class Progress:
         """Return the line, such as `reading 12 of 40 segments, 310 of 900 MB`."""
         if not self._files:
             return "computing ..."
-        size = f", {self._size_done // _MB:,} of {self._size // _MB:,} MB" if self._size >= _MB else ""
+        size = f", {self._size_done // _MB:,} of {self._size // _MB:,} {self._unit}" if self._size >= _MB else ""
         return f"reading {self._files_done:,} of {count_of(self._files, self._noun)}{size}"

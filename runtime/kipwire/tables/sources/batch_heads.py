@@ -195,6 +195,14 @@ def batch_heads_in(
             yield _columns(positions, heads)
 
 
+def heads_of_bytes(data: bytes) -> Iterator[Heads]:
+    """Read the heads of the whole batches in an answer of a broker, up to the first that is not whole."""
+    found = list(_heads(lambda size, at: data[at : at + size], 0, len(data), len(data)))
+    if found:
+        positions, heads = zip(*found, strict=True)
+        yield _columns(list(positions), bytearray().join(heads))
+
+
 def _heads(read_at: ReadAt, position: int, end: int, limit: int) -> Iterator[tuple[int, bytes]]:
     """Yield the positions and the first bytes of batches that start before `end` and do not go beyond `limit`."""
     unpack, smallest = HEAD.unpack_from, [format_.smallest for format_ in FORMATS]

@@ -9,7 +9,6 @@ every byte; except for odd batches, and batches of the last segment that have le
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from kipwire.records.compression import COMPRESSIONS
 from kipwire.tables.arrow import TIMESTAMP, microseconds
 from kipwire.tables.files.access import path_text
 from kipwire.tables.sources.batch_heads import Heads, Numbers, RowFilter, batch_heads_in
-from kipwire.tables.sources.log_columns import Broken
+from kipwire.tables.sources.log_columns import Broken, Origin
 from kipwire.tables.sources.log_rows import items_of, unreadable
 from kipwire.tables.sources.segments import Segment
 from kipwire.tables.sources.splits import Split
@@ -132,8 +131,7 @@ def _rows_of(
         if outcomes is not None:
             chosen = chosen.of(outcomes.shown(chosen))
         if len(chosen.position):
-            arrays = [_column(segment, chosen, field) for field in schema]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield head_rows(_origin(segment), chosen, schema)
 
     segment = split.segment
     start = 0
@@ -152,19 +150,24 @@ def _rows_of(
 
 
 def _broken_row(segment: Segment, broken: Broken, schema: pa.Schema) -> pa.RecordBatch:
-    values = _of_segment(segment) | {"batch_position": broken.position, "error": path_text(broken.error)}
+    values = _origin(segment)._asdict() | {"batch_position": broken.position, "error": path_text(broken.error)}
     return pa.RecordBatch.from_pylist([{name: values.get(name) for name in schema.names}], schema=schema)
 
 
-def _of_segment(segment: Segment) -> dict[str, Any]:
-    return {"topic": segment.topic, "partition": segment.partition, "segment": path_text(segment.path)}
+def _origin(segment: Segment) -> Origin:
+    return Origin(segment.topic, segment.partition, path_text(segment.path))
 
 
-def _column(segment: Segment, heads: Heads, field: pa.Field) -> pa.Array:
+def head_rows(origin: Origin, heads: Heads, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the rows of heads, with columns of `BATCH_SCHEMA`."""
+    return pa.RecordBatch.from_arrays([_column(origin, heads, field) for field in schema], schema=schema)
+
+
+def _column(origin: Origin, heads: Heads, field: pa.Field) -> pa.Array:
     name = field.name
-    if name in ("topic", "partition", "segment"):
-        return pa.repeat(pa.scalar(_of_segment(segment)[name], field.type), len(heads.position))
-    if name == "error":
+    if name in origin._fields:
+        return pa.repeat(pa.scalar(getattr(origin, name), field.type), len(heads.position))
+    if name == "error" or (name == "batch_position" and origin.segment is None):
         return pa.nulls(len(heads.position), field.type)
     if name == "compression":
         return _words(COMPRESSIONS, heads.codec)

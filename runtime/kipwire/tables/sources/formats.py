@@ -1,9 +1,9 @@
 """The formats of files as plans: the options of a reader turned into pieces of work, and functions that read a piece.
 
-There are four. `kafka_log` is planned in `logs`. The others, planned here, have files that are read once and whole:
-`kafka_snapshot` has the snapshots at the start of logs, `kafka_partition_files` the indexes, producer snapshots and
-checkpoints of brokers, and `kafka_frames` captured requests and responses. Each engine makes a table of a plan:
-`kipspark.sources` for Spark, `kipjobs.engines.embedded` in this process.
+There are five. `kafka_log` is planned in `logs`, `kafka_topic` in `topic_plans`. The others, planned here, have files
+that are read once and whole: `kafka_snapshot` has the snapshots at the start of logs, `kafka_partition_files` the
+indexes, producer snapshots and checkpoints of brokers, and `kafka_frames` captured requests and responses. Each engine
+makes a table of a plan: `kipspark.sources` for Spark, `kipjobs.engines.embedded` in this process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kipwire.tables.arrow import pc
 from kipwire.tables.errors import FAILFAST, MODES, PERMISSIVE, SourceError
 from kipwire.tables.files.access import size_of
 from kipwire.tables.files.stores import Storage
-from kipwire.tables.sources import logs
+from kipwire.tables.sources import logs, topic_plans
 from kipwire.tables.sources.capture_files import find_captures
 from kipwire.tables.sources.captures import DIRECTIONS, FRAMES_SCHEMA, FrameFilter, Part, parts, read_frames
 from kipwire.tables.sources.options import CHOSEN_OPTIONS, Chosen, Options, parse_options
@@ -46,12 +46,21 @@ class Plan(NamedTuple):
     """Yields the files of a piece, each with the number of its bytes in the piece."""
     noun: str
     """Word for one of these files in messages to users, in the singular."""
+    unit: str = "MB"
+    """Word for a million of the numbers of `files`."""
 
 
 def log_plan(given: Mapping[str, str]) -> Plan:
     """Return the plan of `kafka_log`, with the columns of `schema_of`."""
     request = logs.request_of(given)
     return Plan(partial(logs.plan, request), partial(logs.read, request), logs.files_of_work, "segment")
+
+
+def topic_plan(given: Mapping[str, str]) -> Plan:
+    """Return the plan of `kafka_topic`: the records that brokers have when it is made."""
+    asked = topic_plans.request_of(given)
+    work, read = partial(topic_plans.plan, asked), partial(topic_plans.read, asked)
+    return Plan(work, read, topic_plans.partitions_of_work, "partition", "million records")
 
 
 def snapshot_plan(given: Mapping[str, str]) -> Plan:
@@ -191,6 +200,7 @@ class FileFormat(NamedTuple):
 
 FORMATS = {
     "kafka_log": FileFormat(lambda given: logs.schema_of(Options("kafka_log", given, logs.OPTIONS)), log_plan),
+    "kafka_topic": FileFormat(topic_plans.schema_of, topic_plan),
     "kafka_snapshot": FileFormat(lambda _: SNAPSHOT_SCHEMA, snapshot_plan),
     "kafka_partition_files": FileFormat(partition_files_schema, partition_files_plan),
     "kafka_frames": FileFormat(lambda _: FRAMES_SCHEMA, frames_plan),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipwire.records import MAX_DECOMPRESSED_SIZE, Bounds
-from kipwire.tables.errors import FAILFAST, MODES, PERMISSIVE, SourceError
+from kipwire.tables.errors import FAILFAST, MODES, PERMISSIVE
 from kipwire.tables.files.stores import Storage
 from kipwire.tables.sources import batch_rows, log_rows
 from kipwire.tables.sources.batch_heads import RowFilter
@@ -80,21 +80,30 @@ def schema_of(options: Options) -> pa.Schema:
         SourceError: there is no such granularity or column.
     """
     granularity, content = GRANULARITIES[options.one_of("level", tuple(GRANULARITIES), "records")], content_of(options)
-    whole, names = with_content(granularity.schema, content), options.texts("columns")
+    if (named := named_columns(options, with_content(granularity.schema, content))) is not None:
+        return named
+    if content is not None:
+        return columns_of(content, _damage_is_rows(options))
+    return granularity.with_damage if _damage_is_rows(options) else granularity.default
+
+
+def named_columns(options: Options, whole: pa.Schema) -> pa.Schema | None:
+    """Return the columns that the option names, in its order; None if it is not given.
+
+    Raises:
+        SourceError: there is no such column.
+    """
+    names = options.texts("columns")
     if options.text("columns") is not None and not names:
-        raise SourceError(f"kafka_log: option columns is empty; name some of {', '.join(whole.names)}")
+        raise options.error(f"option columns is empty; name some of {', '.join(whole.names)}")
     for name in names:
         if name not in whole.names:
             others = f"the columns are {', '.join(whole.names)}"
             hint = "it is made by message or decode" if name in ("message", "record") else others
-            raise SourceError(f"kafka_log: option columns: unknown column {name!r}; {hint}")
+            raise options.error(f"option columns: unknown column {name!r}; {hint}")
         if names.count(name) > 1:
-            raise SourceError(f"kafka_log: option columns: {name!r} is duplicated; name it once")
-    if names:
-        return pa.schema([whole.field(name) for name in names])
-    if content is not None:
-        return columns_of(content, _damage_is_rows(options))
-    return granularity.with_damage if _damage_is_rows(options) else granularity.default
+            raise options.error(f"option columns: {name!r} is duplicated; name it once")
+    return pa.schema([whole.field(name) for name in names]) if names else None
 
 
 def _damage_is_rows(options: Options) -> bool:
@@ -150,20 +159,7 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
     options = Options("kafka_log", given, OPTIONS)
     content = content_of(options)
     granularity = options.one_of("level", tuple(GRANULARITIES), "records")
-    row_filter = RowFilter(
-        bounds=Bounds(
-            first_offset=options.number("startingOffset", 0),
-            end_offset=options.number("endingOffset", 0),
-            first_timestamp=options.number("startingTimestamp"),
-            end_timestamp=options.number("endingTimestamp"),
-        ),
-        control=options.truth("includeControl", default=False),
-        check_crcs=options.truth("checkCrc", default=True),
-        permissive=options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
-        tail=options.truth("includeTail", default=False),
-        max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
-        committed=options.one_of("isolationLevel", ISOLATION_LEVELS, READ_UNCOMMITTED) == READ_COMMITTED,
-    )
+    row_filter = row_filter_of(options)
     whole = with_content(GRANULARITIES[granularity].schema, content)
     schema = schema_of(options) if columns is None else columns(whole)
     return Request(
@@ -178,6 +174,28 @@ def request_of(given: Mapping[str, str], columns: Callable[[pa.Schema], pa.Schem
         schema=schema,
         from_log_start=options.truth("fromLogStart", default=False),
         decoding=decoding_of(options, content, schema, row_filter.control),
+    )
+
+
+def row_filter_of(options: Options) -> RowFilter:
+    """Return the conditions for records that options give.
+
+    Raises:
+        SourceError: one of them is not valid.
+    """
+    return RowFilter(
+        bounds=Bounds(
+            first_offset=options.number("startingOffset", 0),
+            end_offset=options.number("endingOffset", 0),
+            first_timestamp=options.number("startingTimestamp"),
+            end_timestamp=options.number("endingTimestamp"),
+        ),
+        control=options.truth("includeControl", default=False),
+        check_crcs=options.truth("checkCrc", default=True),
+        permissive=options.one_of("mode", MODES, FAILFAST) == PERMISSIVE,
+        tail=options.truth("includeTail", default=False),
+        max_decompressed_size=options.number("maxDecompressedSize", 1) or MAX_DECOMPRESSED_SIZE,
+        committed=options.one_of("isolationLevel", ISOLATION_LEVELS, READ_UNCOMMITTED) == READ_COMMITTED,
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
+from kipwire.aio import AuthenticationFailure, Failure, TlsFailure
 from kipwire.cluster import Batches, Cluster, Leaders, Offsets, Partition
 from kipwire.columns import ColumnError
 from kipwire.logs.accounting import Damage
@@ -27,20 +28,46 @@ from kipwire.model.errors import DecodeError
 from kipwire.records import RecordBatch, read_committed
 from kipwire.records.checks import without_number
 from kipwire.tables.errors import SourceError
-from kipwire.tables.sources.batch_heads import RowFilter
+from kipwire.tables.sources.batch_heads import RowFilter, heads_of_bytes
+from kipwire.tables.sources.batch_rows import head_rows
 from kipwire.tables.sources.changing_logs.losses import report_loss
 from kipwire.tables.sources.log_columns import Broken, Origin
 from kipwire.tables.sources.log_rows import LogRows
 from kipwire.tables.sources.options import Chosen
+from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 T = TypeVar("T")
+_SHOWN = 5
+"""Partitions that an error lists."""
+
+
+EARLIEST, LATEST = -2, -1
+"""Offsets for the first one of a log, and for its end, as Spark's own source for Kafka has them in JSON."""
+
+
+class Positions(NamedTuple):
+    """An offset of each partition, which may be `EARLIEST` or `LATEST`."""
+
+    option: str
+    """Its name in errors."""
+    default: int
+    of: Mapping[Partition, int] = {}
+    """Offsets of partitions that have another one."""
+
+    def at(self, partition: Partition, start: int, end: int) -> int:
+        """Return the offset of a partition whose log has a start and an end."""
+        offset = self.of.get(partition, self.default)
+        return {EARLIEST: start, LATEST: end}.get(offset, offset)
+
+
+BEGIN, END = Positions("startingOffsets", EARLIEST), Positions("endingOffsets", LATEST)
 
 
 class TopicRequest(NamedTuple):
-    """Topics to read."""
+    """Topics to read; it can be pickled."""
 
     cluster: Cluster
     chosen: Chosen
@@ -52,6 +79,10 @@ class TopicRequest(NamedTuple):
     """True if it is an error that records were removed before they were read."""
     schema: pa.Schema
     """Columns of `ALL_LOG_COLUMNS`."""
+    starting: Positions = BEGIN
+    ending: Positions = END
+    level: str = "records"
+    """`batches` for rows of heads, with columns of `BATCH_SCHEMA`: brokers send records all the same."""
 
 
 class Present(NamedTuple):
@@ -63,6 +94,8 @@ class Present(NamedTuple):
     """The first offset to read."""
     end: int
     """The offset to read up to, which is excluded."""
+    log_end: int
+    """The offset that the log ends before for readers, transactions that are open excluded if they are not wanted."""
     topic_id: UUID | None
     """Another one means that the topic was made anew; None from older brokers."""
 
@@ -84,29 +117,93 @@ def look(request: TopicRequest) -> dict[Partition, Present]:
         SourceError: a leader does not give an offset.
         KipwireError: no broker answers.
     """
-    with _loop() as run:
-        return run(_look(request))
+    with running_loop() as run:
+        cluster = request.cluster.anew()
+        run.at_end(cluster.close)
+        return run(find_present(cluster, request))
 
 
-async def _look(request: TopicRequest) -> dict[Partition, Present]:
+async def find_present(cluster: Cluster, request: TopicRequest) -> dict[Partition, Present]:
+    """Do as `look`, by a cluster of this event loop."""
     bounds = request.row_filter.bounds
-    async with request.cluster.anew() as cluster:
-        leaders = await _chosen(cluster, request.chosen)
-        starts, ends = await cluster.ranges(leaders, committed=request.committed)
-        since: Mapping[Partition, int] = {}
-        if bounds.first_timestamp is not None:
-            since = _whole(await cluster.offsets(leaders, max(bounds.first_timestamp, 0)), leaders)
-        for offsets in (starts, ends):
-            _whole(offsets, leaders)
+    leaders = await _chosen(cluster, request.chosen)
+    for positions in (request.starting, request.ending):
+        _check_names(positions, leaders)
+    starts, ends = await cluster.ranges(leaders, committed=request.committed)
+    since: Mapping[Partition, int] = {}
+    if bounds.first_timestamp is not None:
+        since = _whole(await cluster.offsets(leaders, max(bounds.first_timestamp, 0)), leaders)
+    for offsets in (starts, ends):
+        _whole(offsets, leaders)
     found = {}
     for one in sorted(leaders):
-        end = ends[one] if bounds.end_offset is None else min(bounds.end_offset, ends[one])
+        start, log_end = starts[one], ends[one]
+        begin = _within(request, request.starting, one, start, log_end)
+        end = _within(request, request.ending, one, start, log_end)
+        if bounds.end_offset is not None:
+            end = min(bounds.end_offset, end)
         # No record before the one that a leader finds for a time is as late; -1 means that none is.
         by_time = since.get(one, 0) if since.get(one, 0) >= 0 else end
-        first = max(starts[one], bounds.first_offset or 0, by_time)
+        first = max(begin, bounds.first_offset or 0, by_time)
         log = leaders.logs.get(one)
-        found[one] = Present(starts[one], first, end, None if log is None else log.topic_id)
+        found[one] = Present(start, first, end, log_end, None if log is None else log.topic_id)
     return found
+
+
+def _check_names(positions: Positions, leaders: Leaders) -> None:
+    for one in positions.of:
+        if one not in leaders:
+            there = [str(other) for other in sorted(leaders)]
+            hint = did_you_mean(str(one), there) or f"; they are {', '.join(there[:_SHOWN])}"
+            raise SourceError(f"option {positions.option} has {one}, which is not among the partitions to read{hint}")
+
+
+def _within(request: TopicRequest, positions: Positions, one: Partition, start: int, end: int) -> int:
+    """Return the offset of a partition, which its log must have."""
+    offset = positions.at(one, start, end)
+    if offset > end:
+        raise SourceError(f"option {positions.option} has offset {offset} of {one}, which ends at offset {end}")
+    if offset < start and positions.option == BEGIN.option:
+        report_loss(f"{one}: offsets {offset} to {start - 1} were removed before they were read", request.fails)
+    return max(offset, start)
+
+
+def continued(
+    present: Mapping[Partition, Present],
+    reached: Mapping[str, int],
+    ids: Mapping[str, str],
+    fails: bool,
+) -> dict[Partition, int]:
+    """Find where to go on in partitions that were read before, and report what was lost meanwhile.
+
+    Args:
+        present: what there is now.
+        reached: the next offsets, by the texts of partitions. What is not in there begins at `Present.first`.
+        ids: the ids of their topics; each must be the one of now.
+        fails: True if a loss is an error.
+    """
+    found = {}
+    for partition, there in present.items():
+        first, before = there.first, reached.get(str(partition))
+        if before is not None and is_another(there, ids.get(partition.topic)):
+            first = there.start
+        elif before is not None:
+            first = before
+            if there.log_end < before:
+                ended = f"{partition}: ends at offset {there.log_end}, before offset {before}, up to which it was read"
+                report_loss(f"{ended}: it was cut off", fails)
+                first = there.log_end  # what comes next has these offsets again
+            if before < there.start:
+                lost = f"{partition}: offsets {before} to {there.start - 1} were removed before they were read"
+                report_loss(lost, fails)
+                first = there.start
+        found[partition] = first
+    return found
+
+
+def is_another(there: Present, known: str | None) -> bool:
+    """Return True if a topic is not the one with a known id: it was made anew, or is of another cluster."""
+    return there.topic_id is not None and known not in (None, str(there.topic_id))
 
 
 async def _chosen(cluster: Cluster, chosen: Chosen) -> Leaders:
@@ -131,24 +228,31 @@ def _whole(offsets: Offsets, wanted: Iterable[Partition]) -> Offsets:
     return offsets
 
 
-def read_topics(request: TopicRequest, ranges: Mapping[Partition, tuple[int, int]]) -> Iterator[Answer]:
+def read_topics(
+    request: TopicRequest, ranges: Mapping[Partition, tuple[int, int]], ids: Mapping[str, UUID | None] | None = None
+) -> Iterator[Answer]:
     """Yield the records of partitions, in no order among partitions.
 
     Args:
         request: what to read.
         ranges: of each partition the first offset, and the one to end before.
+        ids: of topics, as they were when these offsets were found.
 
     Raises:
         NotFound: a partition is gone, or has no leader.
         ReadFailedError: a leader refuses to give records.
-        SourceError: a batch is damaged, unless `row_filter.permissive`; or records were removed before they were read.
+        SourceError: a batch is damaged, unless `row_filter.permissive`; records were removed before they were read, or
+            the topic was made anew.
         KipwireError: no broker answers.
     """
-    with _loop() as run:
+    with running_loop() as run:
         cluster = request.cluster.anew()
         run.at_end(cluster.close)
-        leaders = run(cluster.leaders(*ranges))
+        leaders = run(patiently(cluster, lambda: cluster.leaders(*ranges)))
         run(cluster.expect(leaders, *ranges))
+        for one, log in leaders.logs.items():
+            if (ids or {}).get(one.topic) not in (None, log.topic_id):
+                raise SourceError(f"{one.topic}: was made anew after its offsets were found; read it again")
         reader = cluster.reader(leaders, committed=request.committed)
         starts = {one: first for one, (first, _) in ranges.items()}
         answers = reader.read(starts, {one: end for one, (_, end) in ranges.items()})
@@ -164,6 +268,12 @@ def _rows(request: TopicRequest, batches: Batches) -> Iterator[pa.RecordBatch]:
     if batches.lost:
         report_loss(f"{partition}: {batches.lost} before they were read", request.fails)
     row_filter = request.row_filter.between(batches.offset, batches.end)
+    if request.level == "batches":
+        for heads in heads_of_bytes(batches.data):
+            chosen = heads.of(heads.may_have(row_filter))
+            if len(chosen.position):
+                yield head_rows(Origin(*partition, None), chosen, request.schema)
+        return
     rows = LogRows(Origin(*partition, None), row_filter, request.schema)
     try:
         for item in _items(batches, row_filter):
@@ -215,7 +325,23 @@ def _reason(batches: Batches, item: Damage | Misplaced) -> str:
     return f"{batches.partition}: {where}: {error.path}: {error.reason}"
 
 
-class _Loop:
+async def patiently(cluster: Cluster, ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask again as long as no broker can be reached, which may pass, since one could be before.
+
+    Raises:
+        Failure: none can, also not after some time; or none believes who asks.
+    """
+    for pause in cluster.patience.pauses():
+        try:
+            return await ask()
+        except (AuthenticationFailure, TlsFailure):
+            raise
+        except Failure:
+            await asyncio.sleep(pause)
+    return await ask()
+
+
+class Loop:
     """An event loop in a thread of its own, which ends with what is open in it."""
 
     def __init__(self) -> None:
@@ -261,8 +387,9 @@ class _Loop:
 
 
 @contextmanager
-def _loop() -> Iterator[_Loop]:
-    loop = _Loop()
+def running_loop() -> Iterator[Loop]:
+    """Run an event loop in a thread while the block runs."""
+    loop = Loop()
     try:
         yield loop
     finally:

@@ -24,7 +24,6 @@ from kipwire.tables.query import Query, check_copies
 from kipwire.tables.sources import logs
 from kipwire.tables.sources.changing_logs.checkpoints import Reached
 from kipwire.tables.sources.changing_logs.follower import Follower
-from kipwire.tables.sources.changing_logs.losses import report_loss
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
 from kipwire.tables.writing.files import FileFormat, RowFile, format_of, sync_folder
 from kipwire.tables.writing.parts import KEYS, LOCK, Layout, Parts, has_files, remove_hidden, show
@@ -254,33 +253,22 @@ def _folder_rounds(
 
 
 def _rounds_of_topics(query: Query, state: State) -> Iterator[_Round]:
-    from kipwire.tables.sources.topics import look
+    from kipwire.tables.sources.topics import continued, is_another, look
 
-    request = query.topic_request()
     ranges: dict[Partition, tuple[int, int]] = {}
     topics = dict(state.topics)
     done = dict(state.reached.next_offsets)
-    for partition, there in look(request).items():
-        before, known = done.get(str(partition)), topics.get(partition.topic)
-        if there.topic_id is not None and known not in (None, str(there.topic_id)):
+    present = look(query.topic_request())
+    for partition, there in present.items():
+        if is_another(there, topics.get(partition.topic)):
             raise JobError(
                 f"{partition.topic}: is not the topic that the runs before have read: it was made anew, or is of "
                 "another cluster; give another --state and --out"
             )
         if there.topic_id is not None:
             topics[partition.topic] = str(there.topic_id)
-        first = there.first
-        if before is not None:
-            first = before
-            if there.end < before:
-                ended = f"{partition}: ends at offset {there.end}, before offset {before}, up to which it was read"
-                report_loss(f"{ended}: it was cut off", query.fails)
-                first = there.end  # what comes next has these offsets again
-            if before < there.start:
-                lost = f"{partition}: offsets {before} to {there.start - 1} were removed before they were read"
-                report_loss(lost, query.fails)
-                first = there.start
-        ranges[partition] = first, max(first, there.end)
+    for partition, first in continued(present, done, topics, query.fails).items():
+        ranges[partition] = first, max(first, present[partition].end)
         done[str(partition)] = first
     return _topic_rounds(query, ranges, state.reached, done, topics)
 
