@@ -16,7 +16,7 @@ from kipwire.tables.errors import ROOM, out_of_space
 SPARK_ERRORS = (PySparkException, Py4JError)
 """The exceptions of Spark's Python code."""
 
-_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
+_RAISED = re.compile(r"^((?:[\w.]+\.)?\w*(?:Error|Exception)|kipwire\.[\w.]+): (.+)", re.MULTILINE)
 """The line of a traceback that names the exception raised in a Python worker."""
 _WAITED = "Exception thrown in awaitResult"
 """Java's text for any failure in another thread, such as in a broadcast of a table."""

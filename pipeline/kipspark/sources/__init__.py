@@ -1,8 +1,8 @@
-"""Files as tables: log segments, snapshots, captured frames, files next to segments. Only the sources use Spark.
+"""Files as tables: log segments, snapshots, captured frames, files next to segments; and topics of brokers.
 
-There are four: `kafka_log` in `log_source`, and in `file_sources` those whose files are read once and whole:
-`kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes the way of all of them: options -> planned pieces
-of work -> a task for each -> Arrow batches.
+There are five: `kafka_log` in `log_source`, `kafka_topic` in `topic_source`, and in `file_sources` those whose files
+are read once and whole: `kafka_snapshot`, `kafka_frames`, `kafka_partition_files`. A row takes the way of all of them:
+options -> planned pieces of work -> a task for each -> Arrow batches.
 
 Three processes. Spark uses a source in three places, each a Python process of its own:
 
@@ -64,11 +64,13 @@ from pyspark.sql import SparkSession
 
 from kipspark.sources.file_sources import KafkaFramesSource, KafkaPartitionFilesSource, KafkaSnapshotSource
 from kipspark.sources.log_source import KafkaLogSource
+from kipspark.sources.topic_source import KafkaTopicSource
 
 
 def register(spark: SparkSession) -> None:
-    """Register the formats `kafka_log`, `kafka_snapshot`, `kafka_partition_files` and `kafka_frames` in a session."""
+    """Register the five formats in a session."""
     spark.dataSource.register(KafkaLogSource)
+    spark.dataSource.register(KafkaTopicSource)
     spark.dataSource.register(KafkaSnapshotSource)
     spark.dataSource.register(KafkaPartitionFilesSource)
     spark.dataSource.register(KafkaFramesSource)

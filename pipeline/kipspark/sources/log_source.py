@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.arrow import struct_type, with_spark_maps
-from kipspark.sources.base import Reader, rows, tasks
-from kipwire.tables.errors import SourceError
+from kipspark.sources.base import Reader, StreamSource, chosen_columns, rows, tasks
 from kipwire.tables.files.access import check_are_here
 from kipwire.tables.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
 from kipwire.tables.sources.changing_logs.follower import Follower
@@ -26,32 +23,13 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
 
 
-class KafkaLogSource(DataSource):
+class KafkaLogSource(StreamSource):
     """`spark.read.format("kafka_log").load(PATH)`, and `readStream` likewise; docs/spark-sources.md has the options."""
 
     @classmethod
     def name(cls) -> str:
         """Return the name to pass to `format`."""
         return "kafka_log"
-
-    def __reduce__(self) -> tuple[Callable[[Any], DataSource], tuple[Any]]:
-        """Let the process that plans a stream find kipwire, too, if a session has brought it in an archive.
-
-        In Spark 4.0 to 4.3, that process looks for archives in a folder "streaming_job", in which there are none. The
-        process that makes a source is on the same machine and has found the archive.
-        """
-        archive = str(Path(__file__).parents[2])
-        if not Path(archive).is_file():
-            return KafkaLogSource, (self.options,)
-
-        def made(options: Any) -> DataSource:  # a function in a function is pickled with its code
-            if archive not in sys.path:
-                sys.path.append(archive)
-            from kipspark.sources.log_source import KafkaLogSource  # found only now
-
-            return KafkaLogSource(options)
-
-        return made, (self.options,)
 
     def schema(self) -> StructType:
         """Return the columns of the level, or the chosen ones of them."""
@@ -72,21 +50,7 @@ class KafkaLogSource(DataSource):
 
 def _request(given: Mapping[str, str], schema: StructType) -> Request:
     """Make a request of the options, with the columns of a schema, which the user may have given."""
-
-    def known(whole: pa.Schema) -> pa.Schema:
-        types = {field.name: field.dataType for field in struct_type(whole)}
-        for field in schema:
-            type_ = types.get(field.name)
-            if type_ is None:
-                raise SourceError(f"kafka_log: unknown column {field.name!r}; the columns are {', '.join(whole.names)}")
-            if field.dataType != type_:
-                raise SourceError(
-                    f"kafka_log: the column {field.name!r} cannot be {field.dataType.simpleString()}; "
-                    f"it is {type_.simpleString()}"
-                )
-        return pa.schema([whole.field(name) for name in schema.names])
-
-    return request_of(given, known)
+    return request_of(given, partial(chosen_columns, KafkaLogSource.name(), schema))
 
 
 def _read(request: Request, work: list[Work]) -> Iterator[pa.RecordBatch]:

@@ -31,6 +31,7 @@ from kipwire.tables.messages.records import Records, decode_coordinator, decode_
 from kipwire.tables.messages.row_errors import RowError, error_array
 from kipwire.tables.messages.selection import Selection, all_versions_type
 from kipwire.tables.sources.partition_files import KINDS
+from kipwire.testing import FakeBroker
 from tests.support.places import DATA
 from tests.support.subjects.both_engines import JOBS, different, found, of_both, outcomes
 from tests.support.subjects.spark_tables import CAPTURE, SEGMENTS
@@ -116,6 +117,21 @@ def test_a_stream_of_logs_has_all_rows_once(spark: SparkSession, tmp_path: Path)
     at_once = spark.read.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS)).select(*chosen)
     assert sorted_rows(streamed) == sorted_rows(rows(at_once))
     assert len(streamed) > 1000
+
+
+def test_topics_of_brokers_are_rows_and_streams(spark: SparkSession, tmp_path: Path) -> None:
+    with FakeBroker(topics={"orders": 2}) as broker:
+        for at in range(100):
+            broker.append("orders", b"%d" % at, partition=at % 2, headers=[("h", None)])
+        options = {"brokers": broker.bootstrap_servers, "topics": "orders"}
+        with EmbeddedSession() as here:
+            expected = here.read.format("kafka_topic").options(**options).load().toArrow().to_pylist()
+        found = rows(spark.read.format("kafka_topic").options(**options).load())
+        assert len(found) == 100 and sorted_rows(found) == sorted_rows(expected)
+        stream = spark.readStream.format("kafka_topic").options(**options, maxBytesPerTrigger="2000").load()
+        writer = stream.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        assert writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(120)
+        assert sorted_rows(rows(spark.read.parquet(str(tmp_path / "out")))) == sorted_rows(expected)
 
 
 # Functions.
