@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from pathlib import Path
 
 import click
 
@@ -11,22 +12,30 @@ from kipjobs.engines import Session, functions_of
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
 from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out, unread_places
-from kipjobs.jobs.shared.options import LOG_FOLDERS, PERMISSIVE_OPTION, Outputs, folders_of_brokers, outputs
-from kipjobs.jobs.shared.reading import files, heads, log, removed_to
+from kipjobs.jobs.shared.options import (
+    BROKERS,
+    CONFIG,
+    LOG_FOLDERS,
+    PERMISSIVE_OPTION,
+    Outputs,
+    brokers_of,
+    folders_of_brokers,
+    outputs,
+)
+from kipjobs.jobs.shared.reading import Brokers, Place, files, heads, log, place_text, removed_to
 from kipjobs.jobs.shared.running import Runner, run
 from kipjobs.report.report import Report, Table
 from kipwire.tables.errors import FAILFAST, JobError, Mode
-from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tables.sources.options import parse_list
 from kipwire.tools.text import did_you_mean
 
 
-def compaction_report(session: Session, roots: Roots, wanted: Sequence[str], mode: Mode = FAILFAST) -> Report:
-    """Report the dead part of compacted topics, from the log folders of brokers.
+def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mode: Mode = FAILFAST) -> Report:
+    """Report the dead part of compacted topics, from the log folders of brokers, or from these.
 
     Args:
         session: the session.
-        roots: of the log folders.
+        roots: of the log folders; or brokers, which do not tell segments, the cleaner's checkpoint and aborted records.
         wanted: these topics; if empty, the compacted topics of the metadata log, and the brokers' own.
         mode: the reaction to damage.
 
@@ -41,9 +50,10 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str], mod
     configured = _compacted_topics(session, roots, mode) if is_asked else set()
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
     if not topics:
-        raise JobError(f"{roots_text(roots)}: no topic is known to be compacted; name some with --topics")
+        raise JobError(f"{place_text(roots)}: no topic is known to be compacted; name some with --topics")
     batches = heads(session, roots, transactions.OF_BATCHES, topics, mode)
-    records = log(session, roots, topics, mode, columns=compaction.OF_RECORDS)
+    shown = {"isolationLevel": "read_committed"} if isinstance(roots, Brokers) else {}
+    records = log(session, roots, topics, mode, columns=compaction.OF_RECORDS, **shown)
     segments = present.where(sf.col("topic").isin(topics))
     snapshots = files(session, roots, "producer", topics, mode)
     known = transactions.known_producers(batches, segments, snapshots, mode).persist()
@@ -95,15 +105,20 @@ def compaction_report(session: Session, roots: Roots, wanted: Sequence[str], mod
             "A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. Bytes "
             "are those of keys and values, not compressed; sizes are those of files.",
             "The log cleaner does not clean the last segment of a partition, nor what is in open transactions.",
+            *(
+                ["Brokers tell no sizes of files and no aborted records, and a log is one segment here."]
+                if shown
+                else ()
+            ),
         ),
-        where=roots_text(roots),
+        where=place_text(roots),
         totals=compaction.totals(replicas),
         left_out=without.line,
         is_damaged=without.damaged > 0,
     )
 
 
-def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) -> None:
+def check_topics(roots: Place, wanted: Collection[str], there: Collection[str]) -> None:
     """Check that the wanted topics exist.
 
     Raises:
@@ -111,10 +126,10 @@ def check_topics(roots: Roots, wanted: Collection[str], there: Collection[str]) 
     """
     for topic in wanted:
         if topic not in there:
-            raise JobError(f"--topics: no topic {topic!r} in {roots_text(roots)}{did_you_mean(topic, there)}")
+            raise JobError(f"--topics: no topic {topic!r} in {place_text(roots)}{did_you_mean(topic, there)}")
 
 
-def _compacted_topics(session: Session, roots: Roots, mode: Mode) -> set[str]:
+def _compacted_topics(session: Session, roots: Place, mode: Mode) -> set[str]:
     """Return the topics that are compacted by their configuration in the metadata log."""
     # Copies of a record change nothing here. Persisted, since the rows are read once for each kind of record.
     found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS, mode).persist())
@@ -122,6 +137,8 @@ def _compacted_topics(session: Session, roots: Roots, mode: Mode) -> set[str]:
 
 
 @LOG_FOLDERS
+@BROKERS
+@CONFIG
 @click.option(
     "--topics",
     default="",
@@ -132,10 +149,21 @@ def _compacted_topics(session: Session, roots: Roots, mode: Mode) -> set[str]:
 )
 @outputs()
 @PERMISSIVE_OPTION
-def command(runner: Runner, path: tuple[str, ...], topics: str, outputs: Outputs, mode: Mode) -> None:
+def command(
+    runner: Runner,
+    path: tuple[str, ...],
+    brokers: str | None,
+    config: Path | None,
+    topics: str,
+    outputs: Outputs,
+    mode: Mode,
+) -> None:
     """Run the job."""
-    found = folders_of_brokers(path, runner.are_here)
     chosen = parse_list(topics)
+    if (place := brokers_of(path, brokers, config)) is not None:
+        run(runner, partial(compaction_report, roots=place, wanted=chosen, mode=mode), outputs)
+        return
+    found = folders_of_brokers(path, runner.are_here)
     if found.segments is not None:
         check_topics(found.paths, chosen, {segment.topic for segment in found.segments})
     report_of = partial(compaction_report, roots=found.paths, wanted=chosen, mode=mode)

@@ -22,7 +22,7 @@ from kipjobs.jobs.shared.left_out import (
     unread_in_snapshots,
     unread_records,
 )
-from kipjobs.jobs.shared.reading import OF_DECODED, decoded_log, folder, heads, log, snapshots, without_copies
+from kipjobs.jobs.shared.reading import OF_DECODED, Place, decoded_log, folder, heads, log, snapshots, without_copies
 from kipjobs.jobs.shared.times import is_plausible
 from kipjobs.report import charts
 from kipjobs.report.charts import DOTS
@@ -162,7 +162,7 @@ def utc(time: datetime | str | None) -> str:
     return f"{date_text(time, ' ', 'seconds')} UTC" if isinstance(time, datetime) else time
 
 
-def metadata_snapshot(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataFrame:
+def metadata_snapshot(session: Session, roots: Place, mode: Mode = FAILFAST) -> DataFrame:
     """Return the rows of `kafka_snapshot` of the metadata log.
 
     It is the snapshot that the log begins with, not the newest one: the state is the same, and times and changes are
@@ -171,7 +171,7 @@ def metadata_snapshot(session: Session, roots: Roots, mode: Mode = FAILFAST) -> 
     return snapshots(session, roots, [metadata.TOPIC], mode)
 
 
-def metadata_log(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataFrame:
+def metadata_log(session: Session, roots: Place, mode: Mode = FAILFAST) -> DataFrame:
     """Return the records of all replicas of the metadata log, with the columns that `kipjobs.jobs.metadata` needs.
 
     Args:
@@ -182,7 +182,7 @@ def metadata_log(session: Session, roots: Roots, mode: Mode = FAILFAST) -> DataF
     return log(session, roots, [metadata.TOPIC], mode, includeControl="true", columns=metadata.OF_RECORDS)
 
 
-def metadata_records(session: Session, roots: Roots, types: Sequence[str], mode: Mode = FAILFAST) -> DataFrame:
+def metadata_records(session: Session, roots: Place, types: Sequence[str], mode: Mode = FAILFAST) -> DataFrame:
     """Return the metadata records of these types, from the snapshot and the log of each replica.
 
     The columns are as from `kipjobs.jobs.metadata.with_snapshot`.
@@ -199,7 +199,7 @@ def metadata_records(session: Session, roots: Roots, types: Sequence[str], mode:
     return metadata.with_snapshot(records, metadata_snapshot(session, roots, mode), types)
 
 
-def left_out_of_metadata(session: Session, roots: Roots, types: Sequence[str], mode: Mode) -> list[DataFrame]:
+def left_out_of_metadata(session: Session, roots: Place, types: Sequence[str], mode: Mode) -> list[DataFrame]:
     """Find what `metadata_records` is without, for `left_out`; the arguments are the same."""
     of_log = unread_records(metadata_log(session, roots, mode), "metadata", (*types, *metadata.MARKERS))
     return [

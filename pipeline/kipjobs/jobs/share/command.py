@@ -19,23 +19,28 @@ from kipjobs.jobs.shared.left_out import (
     unread_in_snapshots,
     unread_records,
 )
-from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, files, heads, last_ends, log
+from kipjobs.jobs.shared.reading import (
+    OF_COORDINATORS,
+    OF_DECODED,
+    Place,
+    decoded_log,
+    log,
+    place_text,
+    present_ends,
+)
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.report.report import Report, Table
 from kipwire.tables.errors import FAILFAST, Mode
-from kipwire.tables.files.roots import Roots, roots_text
-
-_OF_ENDS = ("topic", "partition", "last_offset")
 
 
-def share_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Report:
-    """Report the positions of share groups, from the log folders of brokers."""
+def share_report(session: Session, roots: Place, mode: Mode = FAILFAST) -> Report:
+    """Report the positions of share groups, from the log folders of brokers, or from these."""
     sf = functions_of(session)
 
     def rows(topic: str) -> DataFrame:
         return log(session, roots, [topic], mode, columns=OF_COORDINATORS)
 
-    ends = last_ends(heads(session, roots, _OF_ENDS, mode=mode), files(session, roots, "segment"))
+    ends = present_ends(session, roots, mode)
 
     def records(topic: str, types: Iterable[str] = ()) -> DataFrame:
         return decoded_log(session, roots, topic, mode, columns=OF_DECODED, types=types)
@@ -91,7 +96,7 @@ def share_report(session: Session, roots: Roots, mode: Mode = FAILFAST) -> Repor
             "Lag is the number of records after the start offset whose delivery is not finished. Names of topics are "
             "from the metadata log, or else from the group coordinators' log.",
         ),
-        where=roots_text(roots),
+        where=place_text(roots),
         totals=share.totals(partitions, batches),
         left_out=without.line,
         is_damaged=without.damaged > 0,
@@ -105,5 +110,5 @@ def _names(of_cluster: DataFrame, of_groups: DataFrame) -> DataFrame:
     return both.groupBy("topic_id").agg(sf.min_by("topic", "rank").alias("topic"))
 
 
-command = on_logs(share_report, about=share.TOPIC)
+command = on_logs(share_report, about=share.TOPIC, has_brokers=True)
 """The command `share` of kipwire and kipspark."""

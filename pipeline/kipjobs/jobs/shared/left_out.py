@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipjobs.engines import DataFrame, Frame, Session, functions_of
-from kipjobs.jobs.shared.reading import OF_HEADS, broken_batches, broken_files, broken_snapshots
+from kipjobs.jobs.shared.reading import OF_HEADS, Brokers, Place, broken_batches, broken_files, broken_snapshots
 from kipjobs.report.metrics import Gauge, Metrics
 from kipjobs.report.report import Table
 from kipwire.tables.errors import FAILFAST, JobError, Mode
-from kipwire.tables.files.roots import Roots
 from kipwire.tables.messages.records import COORDINATORS, Records, unreadable_records
 from kipwire.tools.text import count_of
 
@@ -153,7 +152,7 @@ def _unreadable(records: Records, batches: Iterable[pa.RecordBatch]) -> Iterator
         yield pa.RecordBatch.from_arrays([*place, *columns, file, pa.nulls(len(found), pa.int64())], schema=_COLUMNS)
 
 
-def damage(session: Session, roots: Roots, mode: Mode, topics: Collection[str]) -> list[DataFrame]:
+def damage(session: Session, roots: Place, mode: Mode, topics: Collection[str]) -> list[DataFrame]:
     """Find the damaged batches of topics whose records are read; none with FAILFAST, which ends at the first one."""
     if mode == FAILFAST:
         return []
@@ -161,22 +160,22 @@ def damage(session: Session, roots: Roots, mode: Mode, topics: Collection[str]) 
 
 
 def damage_of_heads(
-    session: Session, roots: Roots, mode: Mode, topics: Collection[str] = (), but: Collection[str] = ()
+    session: Session, roots: Place, mode: Mode, topics: Collection[str] = (), but: Collection[str] = ()
 ) -> list[DataFrame]:
     """Do as `damage` for topics of which only the heads of batches are read: all if empty, `but` those."""
-    if mode == FAILFAST:
+    if mode == FAILFAST or isinstance(roots, Brokers):  # heads from brokers are not judged
         return []
     found = _of_damage(broken_batches(session, roots, topics, **OF_HEADS))
     return [found.where(~functions_of(found).col("topic").isin(*but)) if but else found]
 
 
-def damage_of_snapshots(session: Session, roots: Roots, mode: Mode, topics: Collection[str]) -> list[DataFrame]:
+def damage_of_snapshots(session: Session, roots: Place, mode: Mode, topics: Collection[str]) -> list[DataFrame]:
     """Do as `damage` for the snapshots of logs."""
     return [] if mode == FAILFAST else [_of_damage(broken_snapshots(session, roots, topics))]
 
 
 def damage_of_files(
-    session: Session, roots: Roots, mode: Mode, kinds: Iterable[str], topics: Collection[str] = ()
+    session: Session, roots: Place, mode: Mode, kinds: Iterable[str], topics: Collection[str] = ()
 ) -> list[DataFrame]:
     """Do as `damage` for files beside segments, of these kinds."""
     return [] if mode == FAILFAST else [_of_damage(broken_files(session, roots, kind, topics)) for kind in kinds]

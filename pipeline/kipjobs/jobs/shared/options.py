@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 import kipjobs
+from kipjobs.jobs.shared.reading import Brokers
 from kipjobs.report.outputs import TableFormat
 from kipwire.cli.command_line import OneOf
 from kipwire.cli.jobs import ReportFormat, format_option
@@ -25,6 +26,7 @@ from kipwire.tables.sources.capture_files import find_captures
 from kipwire.tables.sources.options import Options
 from kipwire.tables.sources.partition_files import NOT_IN_STORES
 from kipwire.tables.sources.segments import Segment, find_segments
+from kipwire.tables.sources.topic_plans import request_of
 
 _PACKAGE = Path(kipjobs.__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parent.parent
@@ -75,6 +77,19 @@ CAPTURES: Decorator = click.argument(
     metavar="[PATH]...",
     type=PLACE,
     help="tcpdump files (pcap, pcapng), folders of captures, or URLs; by default the sample data.",
+)
+BROKERS: Decorator = click.option(
+    "--brokers",
+    metavar="HOST:PORT[,...]",
+    help="Brokers of a cluster, of which one must answer, in place of a PATH.",
+)
+CONFIG: Decorator = click.option(
+    "--config",
+    "-c",
+    type=FILE,
+    metavar="FILE",
+    envvar="KIPWIRE_CONFIG",
+    help="For --brokers: a client properties file, as Kafka's own tools take it with --command-config.",
 )
 PORTS: Decorator = click.option(
     "--ports",
@@ -198,6 +213,23 @@ def folders_of_brokers(paths: Collection[str], are_here: bool) -> Logs:
         if is_url(path):
             raise JobError(f"{path}: {NOT_IN_STORES}")
     return logs(paths, are_here)
+
+
+def brokers_of(paths: Collection[str], addresses: str | None, config: Path | None) -> Brokers | None:
+    """Return the brokers that options name, without a connection to them; None to read log folders.
+
+    Raises:
+        KipwireError: the addresses are not valid, the file cannot be read, or there are paths, too.
+    """
+    if addresses is None:
+        if config is not None:
+            raise JobError("--config is for brokers; add --brokers HOST:PORT, or leave it out")
+        return None
+    if paths:
+        raise JobError("give a PATH or --brokers, not both: the same topics would be there twice")
+    options = {"brokers": addresses} | ({} if config is None else {"config": str(config.absolute())})
+    request_of(options)
+    return Brokers(options)
 
 
 def expect_topic(found: Logs, topic: str) -> None:

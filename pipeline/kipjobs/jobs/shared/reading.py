@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
 
 from kipjobs.engines import Column, DataFrame, Frame, Functions, Session, engine_of, functions_of
 from kipwire.logs.internal_topics import COORDINATORS
 from kipwire.tables.errors import FAILFAST, PERMISSIVE, Mode
-from kipwire.tables.files.roots import Roots
+from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tables.sources.options import path_options
+from kipwire.tables.sources.partition_files import KINDS
+from kipwire.tables.sources.snapshots import SNAPSHOT_SCHEMA
 
 _COMMIT = "0001"
 """The type of a control record that commits, in hexadecimal; it follows the version, in the key."""
@@ -22,15 +28,37 @@ OF_COORDINATORS = ("topic", "partition", "offset", "timestamp", "key", "value", 
 OF_DECODED = ("topic", "partition", "offset", "timestamp", "is_control")
 """The columns of such records that jobs need beside their content."""
 _LOG_START = "log-start-offset-checkpoint"
+_LOG = "/log"
+"""Name of the one segment that a log of brokers is taken for."""
 OF_HEADS = {"level": "batches", "includeControl": "true"}
 """Options for the heads of all batches."""
 _LENIENT = {"failOnMissingTopics": "false"}
 """Options for reports, since a cluster, or one of its brokers, need not have each topic of a report."""
 
 
+@dataclass(frozen=True)
+class Brokers:
+    """A cluster that a job reads in place of log folders."""
+
+    options: Mapping[str, str] = field(repr=False)
+    """Options of `kafka_topic` that say how to reach it."""
+
+    def __str__(self) -> str:
+        return self.options["brokers"]
+
+
+Place = Roots | Brokers
+"""Paths of log folders, or brokers."""
+
+
+def place_text(place: Place) -> str:
+    """Return the paths, or the addresses of brokers, for a title."""
+    return str(place) if isinstance(place, Brokers) else roots_text(place)
+
+
 def log(
     session: Session,
-    roots: Roots,
+    roots: Place,
     topics: Iterable[str],
     mode: Mode = FAILFAST,
     *,
@@ -48,12 +76,18 @@ def log(
         options: of the source.
     """
     error = ("error",) if mode == PERMISSIVE else ()
-    chosen = {"topics": ",".join(topics), "columns": ",".join((*columns, *error)), "mode": mode, **options}
-    return _whole(_read(session, "kafka_log", roots, chosen), mode)
+    names = (*columns, *error)
+    chosen = {"topics": ",".join(topics), "columns": ",".join(names), "mode": mode, **options}
+    rows = _read(session, "kafka_log", roots, chosen)
+    if isinstance(roots, Brokers) and "segment" in names and "level" not in options:
+        sf = functions_of(rows)
+        name = [sf.lit("/"), sf.col("topic"), sf.lit("-"), sf.col("partition").cast("string"), sf.lit(_LOG)]
+        rows = rows.withColumn("segment", sf.concat(*name))
+    return _whole(rows, mode)
 
 
 def decoded_log(
-    session: Session, roots: Roots, topic: str, mode: Mode, *, columns: Iterable[str], types: Iterable[str] = ()
+    session: Session, roots: Place, topic: str, mode: Mode, *, columns: Iterable[str], types: Iterable[str] = ()
 ) -> DataFrame:
     """Return rows of `kafka_log` of an internal topic, with its records decoded by the source in the column `record`.
 
@@ -95,7 +129,7 @@ def record_of(log: DataFrame, family: str, types: Iterable[str] = ()) -> Column:
     return sf.from_coordinator("key", "value", coordinator=family, types=types)
 
 
-def broken_batches(session: Session, roots: Roots, topics: Iterable[str], **options: str) -> DataFrame:
+def broken_batches(session: Session, roots: Place, topics: Iterable[str], **options: str) -> DataFrame:
     """Return the damaged batches of a log: topic, partition, file, position, error; see `log` for the arguments."""
     columns = "topic,partition,segment,batch_position,error"
     chosen = {"topics": ",".join(topics), "columns": columns, "mode": PERMISSIVE, **options}
@@ -106,7 +140,7 @@ def broken_batches(session: Session, roots: Roots, topics: Iterable[str], **opti
     )
 
 
-def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = (), mode: Mode = FAILFAST) -> DataFrame:
+def files(session: Session, roots: Place, kind: str, topics: Iterable[str] = (), mode: Mode = FAILFAST) -> DataFrame:
     """Return rows of `kafka_partition_files` of a kind.
 
     Args:
@@ -120,7 +154,7 @@ def files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = (),
     return _whole(_files(session, roots, kind, topics, mode), mode)
 
 
-def broken_files(session: Session, roots: Roots, kind: str, topics: Iterable[str] = ()) -> DataFrame:
+def broken_files(session: Session, roots: Place, kind: str, topics: Iterable[str] = ()) -> DataFrame:
     """Return the damaged files of a kind: topic, partition, file, position (null), error."""
     return _damage(_files(session, roots, kind, topics, PERMISSIVE), "file")
 
@@ -134,26 +168,55 @@ def _damage(rows: DataFrame, file: str) -> DataFrame:
     )
 
 
-def _files(session: Session, roots: Roots, kind: str, topics: Iterable[str], mode: Mode) -> DataFrame:
+def _files(session: Session, roots: Place, kind: str, topics: Iterable[str], mode: Mode) -> DataFrame:
+    if isinstance(roots, Brokers):
+        found = offsets(session, roots, topics)
+        return functions_of(found).map_batches(found, partial(_as_files, kind), KINDS[kind].schema())
     return _read(session, "kafka_partition_files", roots, {"kind": kind, "topics": ",".join(topics), "mode": mode})
 
 
-def snapshots(session: Session, roots: Roots, topics: Iterable[str], mode: Mode = FAILFAST) -> DataFrame:
+def offsets(session: Session, brokers: Brokers, topics: Iterable[str] = ()) -> DataFrame:
+    """Return the first offsets and the ends of partitions, as brokers have them."""
+    return _read(session, "kafka_log", brokers, {"level": "offsets", "topics": ",".join(topics)})
+
+
+def _as_files(kind: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Make what a broker shows of files: one segment from the start of a log, and the checkpoint of that start."""
+    schema = KINDS[kind].schema()
+    for batch in batches:
+        rows = []
+        for row in batch.to_pylist() if kind in ("segment", "partition_offset") else ():
+            made = {name: row[name] for name in ("topic", "partition")}
+            made |= {"base_offset": row["start_offset"], "offset": row["start_offset"], "checkpoint": _LOG_START}
+            made["file"] = f"/{row['topic']}-{row['partition']}{_LOG}" if kind == "segment" else f"/{_LOG_START}"
+            rows.append({name: made.get(name) for name in schema.names})
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _no_snapshots(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for _ in batches:
+        yield pa.RecordBatch.from_pylist([], schema=SNAPSHOT_SCHEMA)
+
+
+def snapshots(session: Session, roots: Place, topics: Iterable[str], mode: Mode = FAILFAST) -> DataFrame:
     """Return rows of `kafka_snapshot` of these topics, none for a missing one; the mode is as of `files`."""
     return _whole(_snapshots(session, roots, topics, mode), mode)
 
 
-def broken_snapshots(session: Session, roots: Roots, topics: Iterable[str]) -> DataFrame:
+def broken_snapshots(session: Session, roots: Place, topics: Iterable[str]) -> DataFrame:
     """Return the damaged snapshots of these topics, with the columns of `broken_files`."""
     return _damage(_snapshots(session, roots, topics, PERMISSIVE), "snapshot")
 
 
-def _snapshots(session: Session, roots: Roots, topics: Iterable[str], mode: Mode) -> DataFrame:
+def _snapshots(session: Session, roots: Place, topics: Iterable[str], mode: Mode) -> DataFrame:
+    if isinstance(roots, Brokers):  # clients cannot have them
+        found = offsets(session, roots, topics)
+        return functions_of(found).map_batches(found, _no_snapshots, SNAPSHOT_SCHEMA)
     return _read(session, "kafka_snapshot", roots, {"topics": ",".join(topics), "mode": mode})
 
 
 def heads(
-    session: Session, roots: Roots, columns: Iterable[str], topics: Iterable[str] = (), mode: Mode = FAILFAST
+    session: Session, roots: Place, columns: Iterable[str], topics: Iterable[str] = (), mode: Mode = FAILFAST
 ) -> DataFrame:
     """Return the heads of all batches of these topics, or of all topics; with control batches, which take offsets too.
 
@@ -167,7 +230,9 @@ def heads(
     return log(session, roots, topics, mode, columns=columns, **OF_HEADS)
 
 
-def _read(session: Session, source: str, roots: Roots, options: Mapping[str, str]) -> DataFrame:
+def _read(session: Session, source: str, roots: Place, options: Mapping[str, str]) -> DataFrame:
+    if isinstance(roots, Brokers):
+        return session.read.format("kafka_topic").options(**_LENIENT, **options, **roots.options).load()
     return session.read.format(source).options(**_LENIENT, **options, **path_options(roots)).load()
 
 
@@ -202,6 +267,14 @@ def committed(log: Frame) -> Frame:
         .drop("ending")
     )
     return log.where(~sf.col("is_transactional")).unionByName(in_transactions).where(~sf.col("is_control"))
+
+
+def present_ends(session: Session, roots: Place, mode: Mode = FAILFAST) -> DataFrame:
+    """Return the ends of all partitions as `last_ends`; brokers have them without a look at batches."""
+    if isinstance(roots, Brokers):
+        return offsets(session, roots).select("topic", "partition", "end_offset")
+    batches = heads(session, roots, ("topic", "partition", "last_offset"), mode=mode)
+    return last_ends(batches, files(session, roots, "segment"))
 
 
 def last_ends(batches: Frame, segments: Frame) -> Frame:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Protocol
 
@@ -17,10 +18,13 @@ import click
 
 from kipjobs.engines import Session
 from kipjobs.jobs.shared.options import (
+    BROKERS,
+    CONFIG,
     LOG_FOLDERS,
     PERMISSIVE_OPTION,
     Logs,
     Outputs,
+    brokers_of,
     expect_topic,
     logs,
     outputs,
@@ -33,7 +37,6 @@ from kipjobs.report.views import page
 from kipwire.cli.jobs import ReportFormat
 from kipwire.cli.output import Output, metrics_text
 from kipwire.tables.errors import Mode
-from kipwire.tables.files.roots import Roots
 from kipwire.tools.text import has_colour, print_err, print_out, printable_json, printable_line
 
 ReportOf = Callable[[Session], Report]
@@ -169,25 +172,25 @@ def _print_json(report: Report, waiting: Callable[[], AbstractContextManager[Non
 
 
 def on_logs(
-    report: Callable[[Session, Roots, Mode], Report],
+    report: Callable[[Session, Any, Mode], Report],
     topics: Collection[str] = (),
     find: Callable[[Collection[str], bool], Logs] = logs,
     about: str = "",
+    *,
+    has_brokers: bool = False,
 ) -> Callable[..., None]:
     """Make the command of a job that needs no more than log folders.
 
     Args:
-        report: of the job.
+        report: of the job; its second argument is paths, or with `has_brokers` `Brokers` as well.
         topics: the topics that it reads; all if empty.
         find: finds and checks the folders.
         about: the internal topic without which there is nothing to report; empty if there is none. It need not be in
             the sample data.
+        has_brokers: True to have the options by which the job reads brokers in place of folders.
     """
 
-    @LOG_FOLDERS
-    @outputs()
-    @PERMISSIVE_OPTION
-    def command(runner: Runner, path: tuple[str, ...], outputs: Outputs, mode: Mode) -> None:
+    def on_folders(runner: Runner, path: tuple[str, ...], outputs: Outputs, mode: Mode) -> None:
         found = find(path, runner.are_here)
         if path and about:
             expect_topic(found, about)
@@ -197,5 +200,28 @@ def on_logs(
             outputs,
             found.size(topics),
         )
+
+    if not has_brokers:
+        of_folders: Callable[..., None] = LOG_FOLDERS(outputs()(PERMISSIVE_OPTION(on_folders)))
+        return of_folders
+
+    @LOG_FOLDERS
+    @BROKERS
+    @CONFIG
+    @outputs()
+    @PERMISSIVE_OPTION
+    def command(
+        runner: Runner,
+        path: tuple[str, ...],
+        brokers: str | None,
+        config: Path | None,
+        outputs: Outputs,
+        mode: Mode,
+    ) -> None:
+        place = brokers_of(path, brokers, config)
+        if place is None:
+            on_folders(runner, path, outputs, mode)
+        else:
+            run(runner, lambda session: report(session, place, mode), outputs)
 
     return command
