@@ -21,8 +21,9 @@ from kipwire.cluster.lag import (
 )
 from kipwire.cluster.metrics import metrics_of
 from kipwire.cluster.model import First, Group, Kind, Look, Member, Problem
-from kipwire.console.offsets.report import Report, duration, text_of
+from kipwire.console.offsets.report import Report, text_of
 from kipwire.logs.names import Partition
+from kipwire.tools.times import duration_text
 from tests.support.subjects.exposition import samples
 
 NOW = 1_700_000_100.0
@@ -148,8 +149,8 @@ def test_what_a_round_could_not_read_stands_as_before() -> None:
 def test_durations_are_for_people() -> None:
     texts = {0: "0 s", 0.25: "0.2 s", 9.94: "9.9 s", 48.2: "48 s", 59.7: "1 min 0 s", 61: "1 min 1 s"}
     texts |= {11_520: "3 h 12 min", 200_000: "2 d 7 h"}
-    assert {number: duration(number) for number in texts} == texts
-    assert duration(None) == "?"
+    assert {number: duration_text(number) for number in texts} == texts
+    assert duration_text(None) == "?"
 
 
 def test_what_is_wrong_is_shown_with_one_line_for_each_group_and_topic() -> None:

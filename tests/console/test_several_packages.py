@@ -162,7 +162,7 @@ def test_a_filter_of_a_vendors_message_sees_it_in_the_proxy_and_the_fake_broker_
     file = tmp_path / "filters.py"
     file.write_text(FILTERS.format(lanes.name), "utf-8")
     with FakeBroker(registry=lanes.registry) as broker:
-        broker_command._intercept(broker, filters_of([file])[0], lanes.both)
+        broker_command.intercept(broker, filters_of([file])[0], lanes.both)
         code, port = asyncio.run(ask(broker))
         assert (seen, code) == ([["a"]], 3)
         assert port != broker.port

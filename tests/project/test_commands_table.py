@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from kipgen.commands.app import app as kipgen
-from kipjobs.commands import offsets
+from kipjobs.commands import offsets, transactions
 from kipspark.commands import app as kipspark
 from kipwire.cli.command_line import CommandLine, Later
 from kipwire.cli.jobs import JOBS
@@ -131,6 +131,7 @@ def options(command: click.Command) -> set[str]:
 
 OPTIONS = {(program, name): options(command) for program, name, command in COMMANDS}
 OPTIONS["kipwire", "offsets"] |= options(offsets)  # which a PATH calls
+OPTIONS["kipwire", "transactions"] |= options(transactions)
 
 
 def wrong_words(code: str) -> Iterator[str]:

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from kipwire.logs.names import Partition
 
+OPEN_STATES = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+"""The states of transactions that have not ended, as coordinators name them."""
+
 
 class Kind(StrEnum):
     """The protocol of a group."""

@@ -40,6 +40,11 @@ app = CommandLine(
             "Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log "
             "folders.",
         ),
+        "transactions": Command(
+            "kipwire.console.transactions.command:transactions",
+            "Show open and hanging transactions, and what they hold back: at the brokers of a cluster, or in log "
+            "folders; and end those that hang.",
+        ),
         "proxy": Command(
             "kipwire.console.proxy.command:proxy",
             "Pass on Kafka's protocol between clients and brokers, through filters; clients stay on it until Ctrl-C.",
@@ -51,7 +56,7 @@ app = CommandLine(
         **{
             name: Command(f"kipjobs.commands:{name}", about, "jobs")
             for name, about in JOBS.items()
-            if name != "offsets"
+            if name not in ("offsets", "transactions")
         },
     },
 )

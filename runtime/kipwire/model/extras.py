@@ -8,7 +8,7 @@ from importlib import import_module
 from kipwire.model.errors import MissingExtraError
 
 MODULES = {
-    "generator": ("black", "click", "jinja2", "jsonschema", "rich", "watchfiles"),
+    "generator": ("black", "click", "jinja2", "jsonschema", "rich", "pygments", "watchfiles"),
     "console": ("click",),
     "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),

@@ -13,6 +13,7 @@ NONE = -1
 """The timestamp of a record that has none."""
 DAY = 86_400_000
 """Milliseconds of a day."""
+_MINUTE, _HOUR, _DAY_OF_SECONDS = 60, 3600, 86400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _MICROSECOND = timedelta(microseconds=1)
@@ -54,6 +55,20 @@ def moment_text_of_ns(timestamp: int) -> str:
     second, rest = divmod(timestamp, 10**9)
     text = _second(second)
     return f"{text}.{rest // 1000:06d}Z" if text else f"{timestamp}ns"
+
+
+def duration_text(seconds: float | None) -> str:
+    """Format a time for people, such as `3 h 12 min`; `?` if it is not known."""
+    if seconds is None:
+        return "?"
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{seconds:.1f} s" if seconds < 10 and seconds else f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
+    if whole < _DAY_OF_SECONDS:
+        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
+    return f"{whole // _DAY_OF_SECONDS} d {whole % _DAY_OF_SECONDS // _HOUR} h"
 
 
 def beyond_text(microseconds: int) -> str:

@@ -12,7 +12,6 @@ from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.compaction.command import compaction_report
 from kipjobs.jobs.share.command import share_report
 from kipjobs.jobs.shared.options import brokers_of
-from kipjobs.jobs.transactions.command import transactions_report
 from kipjobs.report.report import Report
 from kipwire import KipwireError
 from kipwire.testing import FakeBroker
@@ -40,8 +39,6 @@ def test_jobs_read_brokers(broker: FakeBroker) -> None:
         (row,) = rows_of(report, "partitions")
         assert (row["records"], row["dead_records"], row["dead_bytes"], row["size"]) == (20, 17, 17 * 12, None)
         assert report.where == broker.bootstrap_servers
-        (row,) = rows_of(transactions_report(session, place), "partitions")
-        assert (row["topic"], row["log_start"], row["last_stable_offset"], row["held_back"]) == ("state", 0, 20, 0)
         assert rows_of(share_report(session, place, "PERMISSIVE"), "partitions") == []
         with pytest.raises(KipwireError, match=r"--topics: no topic 'stat' in 127.*did you mean state\?"):
             compaction_report(session, place, ["stat"])

@@ -77,30 +77,32 @@ def open_transaction(address: str, transactional_id: str) -> Iterator[None]:
     producer.close()
 
 
-def leave_hanging_transaction(address: str) -> None:
+def leave_hanging_transaction(address: str, topic: str = HELD) -> None:
     """Begin a transaction in partition 2 that no coordinator knows, which a broker allows that does not check it."""
     with admin_client(address) as admin:
         broker = (ConfigResourceType.BROKER, "1")
         admin.alter_configs([ConfigResource(*broker, {_VERIFICATION: "false"})])
         try:
-            _produce_unchecked(address, [b"nobody ends this", b"nor this"])
+            _produce_unchecked(address, topic, [b"nobody ends this", b"nor this"])
         finally:
             default: Any = {_VERIFICATION: None}
             admin.reset_configs([ConfigResource(*broker, default)])
     producer = KafkaProducer(bootstrap_servers=address)
-    producer.send(HELD, b"waits", partition=2)
+    producer.send(topic, b"waits", partition=2)
     producer.close()
 
 
-def _produce_unchecked(address: str, values: list[bytes]) -> None:
+def _produce_unchecked(address: str, topic: str, values: list[bytes]) -> None:
     """Write a batch as soon as the broker has the setting that lets it accept this; it refuses what comes before."""
     until = time.monotonic() + 60
-    while (error := _produce(address, values)) == ErrorCode.INVALID_PRODUCER_ID_MAPPING and time.monotonic() < until:
+    while (
+        error := _produce(address, topic, values)
+    ) == ErrorCode.INVALID_PRODUCER_ID_MAPPING and time.monotonic() < until:
         time.sleep(0.1)
     assert error == 0, ErrorCode.text(error)
 
 
-def _produce(address: str, values: list[bytes]) -> int:
+def _produce(address: str, topic_name: str, values: list[bytes]) -> int:
     """Return the error code for a batch of a transaction that no coordinator knows."""
     now = time.time_ns() // 1_000_000
     batch = write_batch(
@@ -110,7 +112,7 @@ def _produce(address: str, values: list[bytes]) -> int:
         base_sequence=0,
         is_transactional=True,
     )
-    topic = {"name": HELD, "partition_data": [{"index": 2, "records": batch}]}
+    topic = {"name": topic_name, "partition_data": [{"index": 2, "records": batch}]}
     values_of_request = {"transactional_id": "ghost", "acks": -1, "timeout_ms": 10_000, "topic_data": [topic]}
     connection = ClientConnection(kafka_messages.REGISTRY, "ghost")
     host, _, port = address.rpartition(":")

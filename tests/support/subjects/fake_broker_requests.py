@@ -153,6 +153,17 @@ def examples(to: Node) -> dict[int, dict[str, Any]]:
         ApiKey.ADD_OFFSETS_TO_TXN: {**producer, "group_id": GROUP},
         ApiKey.TXN_OFFSET_COMMIT: {**producer, **member, "topics": [{**both, "partitions": offsets}]},
         ApiKey.END_TXN: {**producer, "committed": True},
+        ApiKey.WRITE_TXN_MARKERS: {
+            "markers": [
+                {
+                    "producer_id": producer["producer_id"],
+                    "producer_epoch": producer["producer_epoch"],
+                    "transaction_result": False,
+                    "topics": [{"name": TOPIC, "partition_indexes": [0]}],
+                    "coordinator_epoch": 0,
+                }
+            ]
+        },
         ApiKey.DESCRIBE_CONFIGS: {"resources": [{**resource, "configuration_keys": None}]},
         ApiKey.CREATE_PARTITIONS: {"topics": [{"name": TOPIC, "count": 5, "assignments": None}]},
         ApiKey.DELETE_GROUPS: {"groups_names": [GROUP]},

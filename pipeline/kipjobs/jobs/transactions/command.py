@@ -16,32 +16,23 @@ from kipjobs.jobs.shared.left_out import (
     unread_records,
 )
 from kipjobs.jobs.shared.options import folders_of_brokers
-from kipjobs.jobs.shared.reading import (
-    OF_COORDINATORS,
-    OF_DECODED,
-    Brokers,
-    Place,
-    decoded_log,
-    files,
-    heads,
-    log,
-    place_text,
-    removed_to,
-)
+from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, files, heads, log, removed_to
 from kipjobs.jobs.shared.running import on_logs
-from kipjobs.jobs.transactions.tables import OPEN, TOPIC, TYPE
+from kipjobs.jobs.transactions.tables import TOPIC, TYPE
 from kipjobs.report.report import Report, Table
+from kipwire.cluster.model import OPEN_STATES
 from kipwire.tables.errors import FAILFAST, Mode
+from kipwire.tables.files.roots import Roots, roots_text
 from kipwire.tools.text import count_of
 from kipwire.tools.times import now
 
 
-def transactions_report(session: Session, roots: Place, mode: Mode = FAILFAST, at: int | None = None) -> Report:
-    """Report the transactions of coordinators and of partitions, from the log folders of brokers, or from these.
+def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST, at: int | None = None) -> Report:
+    """Report the transactions of coordinators and of partitions, from the log folders of brokers.
 
     Args:
         session: the session.
-        roots: of the log folders; or brokers, where the epochs of coordinators are not known.
+        roots: of the log folders.
         mode: the reaction to damage.
         at: the present time in milliseconds since 1970, after which no time is plausible; by default this machine's.
     """
@@ -62,7 +53,7 @@ def transactions_report(session: Session, roots: Place, mode: Mode = FAILFAST, a
     coordinators = None if is_known else _coordinators(session, roots, segments, mode)
     are_all = coordinators is not None and coordinators.are_all
     opened = transactions.open_transactions(producers, partitions, coordinated, are_all).persist()
-    is_open = sf.col("state").isin(*OPEN)
+    is_open = sf.col("state").isin(*OPEN_STATES)
     without = left_out(
         [
             unread_records(states, "transaction", [TYPE]),
@@ -118,10 +109,10 @@ def transactions_report(session: Session, roots: Place, mode: Mode = FAILFAST, a
         ),
         notes=(
             "A hanging transaction is open in a partition, but no coordinator has that partition in a transaction of "
-            "the producer: only an operator can end it, with kafka-transactions abort.",
+            "the producer: only an operator can end it, with kipwire transactions --brokers ... --abort.",
             *(() if coordinators is None else (coordinators.note,)),
         ),
-        where=place_text(roots),
+        where=roots_text(roots),
         totals=transactions.totals(coordinated, opened, partitions),
         left_out=without.line,
         is_damaged=without.damaged > 0,
@@ -156,12 +147,10 @@ class _Coordinators(NamedTuple):
         return f"{what}, so transactions of producers that no coordinator here knows may or may not be hanging."
 
 
-def _coordinators(session: Session, roots: Place, segments: DataFrame, mode: Mode) -> _Coordinators:
+def _coordinators(session: Session, roots: Roots, segments: DataFrame, mode: Mode) -> _Coordinators:
     sf = functions_of(session)
     of_topic = segments.where(sf.col("topic") == TOPIC).select("partition").distinct()
     there = sorted(row["partition"] for row in of_topic.toArrow().to_pylist())
-    if isinstance(roots, Brokers):  # which were asked for all partitions
-        return _Coordinators(there, len(there) or None)
     if segments.where(sf.col("topic") == metadata.TOPIC).isEmpty():
         return _Coordinators(there, None)
     topics = metadata.topics(metadata_records(session, roots, metadata.OF_TOPICS, mode).persist())
@@ -170,5 +159,5 @@ def _coordinators(session: Session, roots: Place, segments: DataFrame, mode: Mod
     return _Coordinators(there, number)
 
 
-command = on_logs(transactions_report, find=folders_of_brokers, has_brokers=True)
+command = on_logs(transactions_report, find=folders_of_brokers)
 """The command `transactions` of kipwire and kipspark."""

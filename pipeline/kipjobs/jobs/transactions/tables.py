@@ -33,9 +33,6 @@ TOPIC = "__transaction_state"
 
 TYPE = "TransactionLog"
 """The type of record that `transactions` decodes."""
-OPEN = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-"""The states of transactions that have not ended."""
-
 OF_BATCHES = (
     *("topic", "partition", "base_offset", "last_offset", "base_timestamp", "max_timestamp", "records_count"),
     *("producer_id", "producer_epoch", "base_sequence", "is_transactional", "is_control", "segment", "batch_position"),
@@ -283,9 +280,10 @@ def partitions(batches: Frame, segments: Frame, removed: Frame, known: Frame) ->
 def open_transactions(known: Frame, held: Frame, coordinated: Frame, all_coordinators: bool) -> Frame:
     """Return the open transactions of all partitions, and whether a coordinator will end them.
 
-    Columns: topic, partition, producer_id, producer_epoch, coordinator_epoch, transactional_id and state (null if no
-    coordinator knows the producer), start_offset, started, last_timestamp, records, held_back (how many records readers
-    of committed data cannot see because of it; 0 if another one of the partition began before it), is_hanging.
+    Columns, those first for which people come: topic, partition, is_hanging, started, held_back (how many records
+    readers of committed data cannot see because of it; 0 if another one of the partition began before it),
+    transactional_id and state (null if no coordinator knows the producer), producer_id, producer_epoch, start_offset,
+    records, last_timestamp, coordinator_epoch.
 
     A transaction is hanging, so that it will never end, if no coordinator has the partition in a transaction of that
     producer. Kafka's own tool uses the same rule. `is_hanging` is null if the producer's coordinator may be missing.
@@ -307,17 +305,18 @@ def open_transactions(known: Frame, held: Frame, coordinated: Frame, all_coordin
         .join(by_producer, "producer_id", "left")
         .join(held.select(*_PARTITION, "log_start", "last_stable_offset", "held_back"), _PARTITION, "left")
         .select(
-            *_PRODUCER,
-            "producer_epoch",
-            "coordinator_epoch",
+            *_PARTITION,
+            is_hanging.alias("is_hanging"),
+            "started",
+            sf.when(is_first, sf.col("held_back")).otherwise(0).alias("held_back"),
             "transactional_id",
             "state",
+            "producer_id",
+            "producer_epoch",
             "start_offset",
-            "started",
-            "last_timestamp",
             "records",
-            sf.when(is_first, sf.col("held_back")).otherwise(0).alias("held_back"),
-            is_hanging.alias("is_hanging"),
+            "last_timestamp",
+            "coordinator_epoch",
         )
     )
 

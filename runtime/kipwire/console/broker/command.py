@@ -174,7 +174,7 @@ def broker(
             registry=registry,
         )
         for one in filters_of(files):
-            _intercept(made, one, registry)
+            intercept(made, one, registry)
         for api, error, *times in failures:
             made.fail(api, error, times=times[0] if times else None)
         for api, seconds in delays:
@@ -186,7 +186,7 @@ def broker(
     serve(_served(made), shown_address((host, port)))
 
 
-def _intercept(made: testing.FakeBroker, one: Filter, registry: Registry) -> None:
+def intercept(made: testing.FakeBroker, one: Filter, registry: Registry) -> None:
     """Let a function that is marked by `on` have requests: it answers them, or returns None for the broker's answer.
 
     Raises:

@@ -15,6 +15,7 @@ Nothing is read or asked for before: a command that makes no connection needs no
 `run`; a command imports it when it is called, as `options` explains.
 """
 
+from kipwire.console.brokers.in_folders import AtBrokersOrInFolders
 from kipwire.console.brokers.options import ADVERTISED, BROKERS, TARGET, broker_options, listener_options
 
-__all__ = ["ADVERTISED", "BROKERS", "TARGET", "broker_options", "listener_options"]
+__all__ = ["ADVERTISED", "BROKERS", "TARGET", "AtBrokersOrInFolders", "broker_options", "listener_options"]

@@ -6,13 +6,10 @@ which the extra "jobs" brings.
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from kipwire.cli.command_line import Command, Later
 from kipwire.cli.jobs import ReportFormat, format_option
-from kipwire.console.brokers import BROKERS, broker_options
+from kipwire.console.brokers import BROKERS, AtBrokersOrInFolders, broker_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,36 +38,9 @@ class _ListenType(click.ParamType["Address"]):
         return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-class _AtBrokersOrInFolders(click.Command):
-    """The command with `--brokers`, which also has the help; all else is for the job."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Make the context of this command or of the job of the same name, by the options that are given."""
-        names = {arg.partition("=")[0] for arg in args}
-        is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
-        if is_ours or (parent is not None and parent.resilient_parsing):
-            return super().make_context(info_name, args, parent, **extra)
-        try:
-            return _JOB.make_context(info_name, args, parent, **extra)
-        except click.NoSuchOption as error:
-            if any(error.option_name in (*param.opts, *param.secondary_opts) for param in self.params):
-                wrong = f"{error.option_name} is for groups at brokers; add --brokers HOST:PORT, or leave it out"
-                raise click.UsageError(wrong, error.ctx) from None
-            raise
-
-    def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write both ways to call it."""
-        formatter.write_usage(ctx.command_path, "--brokers HOST:PORT[,...] [OPTIONS]")
-        formatter.write_usage(ctx.command_path, "[PATH]... [OPTIONS]", " " * len("Usage: "))
-
-
-_JOB = Later("offsets", Command("kipjobs.commands:offsets", "", "jobs"))
-
-
 @click.command(
-    cls=_AtBrokersOrInFolders,
+    cls=AtBrokersOrInFolders,
+    what="groups",
     epilog="Without --brokers: groups over time, from log folders of brokers, which are the PATHs, or the sample data, "
     "with all commits and members, and a page of charts; kipwire offsets PATH --help has the options of that.",
 )

@@ -29,10 +29,9 @@ from kipwire.cluster.lag import (
 )
 from kipwire.cluster.model import Group, Look, Member
 from kipwire.tools.text import count_of, has_colour, printable_line, style_line
-from kipwire.tools.times import moment_text
+from kipwire.tools.times import duration_text, moment_text
 
 _UNKNOWN = "?"
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 @dataclass(frozen=True)
@@ -67,20 +66,6 @@ class Report:
     def totals(self) -> Totals:
         """The totals."""
         return totals_of(self.look, self.rows, self.stalled)
-
-
-def duration(seconds: float | None) -> str:
-    """Format a time for people, such as `3 h 12 min`; `?` if it is not known."""
-    if seconds is None:
-        return _UNKNOWN
-    whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{seconds:.1f} s" if seconds < 10 and seconds else f"{whole} s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
-    if whole < _DAY:
-        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
-    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
 
 
 # For people.
@@ -123,7 +108,7 @@ def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
     with_members = f"{totals.with_members:,} with members, {count_of(totals.partitions, 'partition')}"
     yield "groups", f"{totals.groups:,}", with_members, ""
     records = "" if not totals.lag else f", {count_of(totals.lag, 'record')}"
-    oldest = f", up to {duration(totals.seconds)}" if totals.seconds else ""
+    oldest = f", up to {duration_text(totals.seconds)}" if totals.seconds else ""
     yield _total("behind", totals.behind, f"{records}{oldest}", "yellow")
     if totals.stalled is None:
         yield "stalled", _UNKNOWN, "not checked; use --stalled-after 30", ""
@@ -161,13 +146,13 @@ def _tables(report: Report) -> Iterator[_Table]:
         "Stalled: records are unread, and the offset does not move",
         [one.row for one in report.stalled or ()],
         ("lag", "stands for"),
-        lambda own: (f"{_lag(own):,}", duration(max(stands[row.group, row.partition] for row in own))),
+        lambda own: (f"{_lag(own):,}", duration_text(max(stands[row.group, row.partition] for row in own))),
     )
     yield _wrong(
         "Without a reader: records are unread, and no member of the group reads them",
         [row for row in rows if row.has_no_reader],
         ("lag", "behind by"),
-        lambda own: (f"{_lag(own):,}", duration(_oldest(own))),
+        lambda own: (f"{_lag(own):,}", duration_text(_oldest(own))),
     )
     yield _wrong(
         "Too late: the next records were removed before the group has read them",
@@ -196,7 +181,7 @@ def _tables(report: Report) -> Iterator[_Table]:
                 _number(row.offset),
                 _number(row.end),
                 _number(row.lag),
-                "-" if row.lag is None else duration(row.seconds),
+                "-" if row.lag is None else duration_text(row.seconds),
                 _readers(row),
             )
             for row in rows
@@ -237,7 +222,7 @@ def _by_group(report: Report) -> list[tuple[Group, list[Row]]]:
 
 def _group_cells(group: Group, rows: list[Row]) -> Sequence[str]:
     members = _UNKNOWN if group.members is None else f"{len(group.members):,}"
-    behind = duration(_oldest(rows)) if rows else "-"
+    behind = duration_text(_oldest(rows)) if rows else "-"
     return group.name, group.kind, group.state, members, f"{len(rows):,}", f"{_lag(rows):,}", behind
 
 

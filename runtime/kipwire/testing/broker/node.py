@@ -288,7 +288,7 @@ class Node:
         """
         if has_epochs:
             transaction.epoch += 1
-        marker = _marker(transaction, is_commit)
+        marker = end_marker(Numbers(transaction.producer_id, transaction.epoch), is_commit=is_commit)
         for topic, index in sorted(transaction.partitions):
             log = self.topics.log(topic, index)
             log.append_marker(marker, transaction.producer_id, transaction.epoch, is_commit=is_commit)
@@ -299,14 +299,15 @@ class Node:
             self.producers.raise_after_end(transaction)
 
 
-def _marker(transaction: Transaction, is_commit: bool) -> bytes:
+def end_marker(numbers: Numbers, coordinator_epoch: int = COORDINATOR_EPOCH, *, is_commit: bool) -> bytes:
+    """Write the control batch that ends a transaction of a producer."""
     key = end_marker_key("COMMIT" if is_commit else "ABORT")
-    value = b"\0\0" + EndTxnMarker(coordinator_epoch=COORDINATOR_EPOCH).encode()  # after its version
+    value = b"\0\0" + EndTxnMarker(coordinator_epoch=coordinator_epoch).encode()  # after its version
     record = Record(offset=0, timestamp=time.time_ns() // 1_000_000, key=key, value=value)
     return write_batch(
         [record],
-        producer_id=transaction.producer_id,
-        producer_epoch=transaction.epoch,
+        producer_id=numbers.producer_id,
+        producer_epoch=numbers.epoch,
         is_transactional=True,
         is_control=True,
     )
