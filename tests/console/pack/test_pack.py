@@ -19,7 +19,7 @@ from kipwire.codec.checksums import crc32, crc32c
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import DumpOptions, LogDump
-from kipwire.console.pack.lines import Left, batches_of
+from kipwire.console.dump_lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
 from kipwire.records.compression import COMPRESSIONS

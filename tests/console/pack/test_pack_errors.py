@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kipwire.console.pack import lines as pack_lines
-from kipwire.console.pack.lines import Left, LineError, batches_of
+from kipwire.console.dump_lines import Left, LineError, batches_of
 from kipwire.console.pack.segments import Writer
 from kipwire.records import Record, write_batch
 from tests.console.pack.conftest import Pack

@@ -18,7 +18,7 @@ from kipwire.cli.output import Output
 from kipwire.console.dump.json_lines import JsonLines
 from kipwire.console.dump.log_files import log_file
 from kipwire.console.dump.logs import DumpOptions, LogDump
-from kipwire.console.pack.lines import Left, batches_of
+from kipwire.console.dump_lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.drafts import kip_82, kip_98
 from kipwire.records import Record, write_batch, write_message_set

@@ -12,7 +12,7 @@ import click
 
 from kipwire.cli.command_line import PATH, OneOf, fail, one_line
 from kipwire.cli.options import MagicTwoOption
-from kipwire.console.pack.lines import Left, batches_of
+from kipwire.console.dump_lines import Left, batches_of
 from kipwire.console.pack.segments import Counts, Writer
 from kipwire.logs.names import Partition, partition_of
 from kipwire.model.errors import KipwireError

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from kipwire.console.pack.lines import JsonBatch, LineError
+from kipwire.console.dump_lines import JsonBatch, LineError
 from kipwire.logs.names import SEGMENT, Partition
 from kipwire.model.errors import EncodeError
 from kipwire.records.heads import HIGHEST_INT32

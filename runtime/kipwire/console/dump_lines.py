@@ -1,4 +1,4 @@
-"""Batches from the JSON lines of `kipwire dump -r -f json`, each checked before it is used.
+"""Batches from the JSON lines of `kipwire dump -r -f json`, each checked before it is used, for pack and produce.
 
 A line is the head of a batch, a record of the last batch, or an error. Errors say which line it is, and which field.
 """
