@@ -14,7 +14,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _PREFIX = ".kipwire-"
@@ -42,6 +42,35 @@ def write_atomically(file: Path, content: bytes) -> None:
         except BaseException:
             made.unlink(missing_ok=True)
             raise
+
+
+def replace_durably(file: Path, text: str) -> None:
+    """Replace a file of which one process at a time is the writer: it is on the disk, whole, when this returns.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    made = file.with_name(f".{file.name}.tmp")
+    try:
+        with made.open("w", encoding="utf-8") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        made.replace(file)
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(file)) from None
+    sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system lets one."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def need_place(file: Path) -> None:

@@ -25,10 +25,10 @@ from kipwire.tables.sources import logs
 from kipwire.tables.sources.changing_logs.checkpoints import Reached
 from kipwire.tables.sources.changing_logs.follower import Follower
 from kipwire.tables.sources.log_columns import ALL_LOG_COLUMNS
-from kipwire.tables.writing.files import FileFormat, RowFile, format_of, sync_folder
+from kipwire.tables.writing.files import FileFormat, RowFile, format_of
 from kipwire.tables.writing.parts import KEYS, LOCK, Layout, Parts, has_files, remove_hidden, show
 from kipwire.tables.writing.state import State, expect_same, locked, read_state, write_state
-from kipwire.tools.atomic import new_folder, rename_new
+from kipwire.tools.atomic import new_folder, rename_new, sync_folder
 
 if TYPE_CHECKING:
     from kipwire.logs.names import Partition

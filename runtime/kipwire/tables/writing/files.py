@@ -132,13 +132,3 @@ def _named(path: Path) -> Iterator[None]:
         if error.filename is not None:
             raise
         raise type(error)(error.errno or errno.EIO, error.strerror or str(error), str(path)) from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system lets one."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

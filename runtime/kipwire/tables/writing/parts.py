@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from kipwire.tables.arrow import pc
 from kipwire.tables.errors import JobError
-from kipwire.tables.writing.files import FileFormat, RowFile, sync_folder
+from kipwire.tables.writing.files import FileFormat, RowFile
+from kipwire.tools.atomic import sync_folder
 
 KEYS = {"topic": "topic", "date": "timestamp"}
 """Parts of a folder's path, and the column that each is made of."""

@@ -2,30 +2,23 @@
 
 It is written when the files of a round are on the disk, and before readers see them: that moment decides. A run that is
 killed before it has written nothing, since the files are removed; a run that is killed after it has written all, since
-the next run shows the files. A lock keeps a second run away; the system ends it with the process.
+the next run shows the files. A lock keeps a second run away.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from kipwire.tables.errors import JobError
 from kipwire.tables.sources.changing_logs.checkpoints import Reached, document, parse_checkpoint
-from kipwire.tables.writing.files import sync_folder
-from kipwire.tools.atomic import need_place
+from kipwire.tools import locks
+from kipwire.tools.atomic import replace_durably
 from kipwire.tools.files import read_regular
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 _VERSION = 1
 _LARGEST = 1 << 28
@@ -49,30 +42,17 @@ class State(NamedTuple):
 
 @contextmanager
 def locked(lock: Path, what: Path) -> Iterator[None]:
-    """Keep other runs from using something while the block runs.
-
-    Args:
-        lock: a file, which is made and stays.
-        what: the thing, for the error.
+    """Keep other runs from using something while the block runs; see `kipwire.tools.locks.locked`.
 
     Raises:
         JobError: a run is using it.
         OSError: there is no such folder, or it cannot be written to.
     """
-    need_place(lock)
-    with lock.open("ab") as handle:
-        try:
-            _lock(handle)
-        except OSError:
-            raise JobError(f"{what}: another run is using it; start this one when that has ended") from None
-        yield
-
-
-def _lock(handle: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try:
+        with locks.locked(lock, what):
+            yield
+    except locks.InUseError as error:
+        raise JobError(str(error)) from None
 
 
 def read_state(file: Path) -> State | None:
@@ -118,17 +98,7 @@ def write_state(file: Path, state: State) -> None:
         "topics": dict(state.topics),
         "files": list(state.files),
     }
-    made = file.with_name(f".{file.name}.tmp")  # one run at a time writes it
-    try:
-        with made.open("w", encoding="utf-8") as opened:
-            json.dump(content, opened, indent=1, ensure_ascii=True)
-            opened.flush()
-            os.fsync(opened.fileno())
-        made.replace(file)
-    except OSError as error:
-        made.unlink(missing_ok=True)
-        raise type(error)(error.errno, error.strerror, str(file)) from None
-    sync_folder(file.parent)
+    replace_durably(file, json.dumps(content, indent=1, ensure_ascii=True))
 
 
 _WORDS = {"out": "wrote to", "source": "read"}

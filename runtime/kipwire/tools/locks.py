@@ -1,0 +1,49 @@
+"""Locks that keep a second process away; the system ends them with the process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from kipwire.model.errors import KipwireError
+from kipwire.tools.atomic import need_place
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+
+class InUseError(KipwireError):
+    """Another process uses a thing that only one may use."""
+
+
+@contextmanager
+def locked(lock: Path, what: Path) -> Iterator[None]:
+    """Keep other runs from using something while the block runs.
+
+    Args:
+        lock: a file, which is made and stays.
+        what: the thing, for the error.
+
+    Raises:
+        InUseError: a run is using it.
+        OSError: there is no such folder, or it cannot be written to.
+    """
+    need_place(lock)
+    with lock.open("ab") as handle:
+        try:
+            _lock(handle)
+        except OSError:
+            raise InUseError(f"{what}: another run is using it; start this one when that has ended") from None
+        yield
+
+
+def _lock(handle: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
