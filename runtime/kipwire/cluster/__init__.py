@@ -5,7 +5,7 @@
         ends = await cluster.offsets(leaders, LATEST, committed=True)
         rows = lag.rows_of(await lag.look(cluster, groups=["billing*"]))
 
-It is no client: no group membership, no producing, no rebalancing.
+It is no client: no group membership, no partitioner, no rebalancing.
 """
 
 # Theory. Everything rests on `brokers.Brokers`: one connection to each broker, and which of them has failed.
@@ -16,6 +16,7 @@ It is no client: no group membership, no producing, no rebalancing.
 #     finding     which broker a request is for
 #     partitions  leaders of partitions, their first offsets and ends
 #     fetching    records of partitions, up to an end or without end
+#     writing     batches into partitions, each once, and what an earlier process has written
 #     groups      the groups of each broker, with members and committed offsets, from their coordinators
 #     unread      the times of the first records that groups have not read, by Fetches at their committed offsets
 #     remembered  what an exporter keeps of them from round to round

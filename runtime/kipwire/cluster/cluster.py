@@ -4,7 +4,7 @@
         leaders = await cluster.leaders("orders")
         ends = await cluster.offsets(leaders, LATEST)
 
-It is no client: it joins no group, commits nothing, and produces nothing.
+It is no client: it joins no group, commits nothing, and gives no record a partition.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from kipwire.cluster.partitions import (
 from kipwire.cluster.remembered import Memory
 from kipwire.cluster.settings import Settings
 from kipwire.cluster.unread import Firsts, find_firsts, searches_of
+from kipwire.cluster.writing import Producer, Writer, new_producer
 from kipwire.logs.names import Partition
 from kipwire.message.messages import Message
 
@@ -187,6 +188,19 @@ class Cluster:
             raise ReadFailedError("; ".join(map(str, ends.problems)) or "a leader returned nothing for a partition")
         async for batches in self.reader(leaders, committed=committed).read(offsets, ends):
             yield batches
+
+    async def producer(self) -> Producer:
+        """Ask for the numbers of a new idempotent producer.
+
+        Raises:
+            NotFound: no broker gives any.
+            KipwireError: no broker answers, or it is older than Kafka 0.11.
+        """
+        return await new_producer(self._brokers, self.patience)
+
+    def writer(self, leaders: Mapping[Partition, Node]) -> Writer:
+        """Make a writer of batches into partitions."""
+        return Writer(self._brokers, leaders, self.patience)
 
     async def groups(self, patterns: Sequence[str] = (), topics: Sequence[str] = ()) -> Found:
         """Find consumer groups, with their members and committed offsets.
