@@ -22,6 +22,11 @@ app = CommandLine(
             "kipwire.console.pack.command:pack",
             "Turn the JSON lines of a dump back into segments; exit 1 if they say that something could not be read.",
         ),
+        "produce": Command(
+            "kipwire.console.produce.command:produce",
+            "Write the JSON lines of a dump into a topic, each record once; exit 1 if they say that something was "
+            "unreadable.",
+        ),
         "tap": Command(
             "kipwire.console.tap.command:tap",
             "Show what clients and brokers say, a line for each request with its response; exit 1 if something is "
@@ -58,6 +63,12 @@ app = CommandLine(
             for name, about in JOBS.items()
             if name not in ("offsets", "transactions")
         },
+    },
+    {
+        "topics": "kipwire call BROKERS Metadata '{\"topics\": null}'",
+        "groups": "kipwire offsets --brokers BROKERS",
+        "lag": "kipwire offsets --brokers BROKERS",
+        "consume": "kipwire dump --brokers BROKERS --records TOPIC",
     },
 )
 
