@@ -66,6 +66,7 @@ COMMANDS = {
     "offsets --serve": ["offsets", "--brokers", "localhost:9", "--serve", ":0", "--ca", "Pipe.bin"],
     "pack": ["pack", "Pipe.bin", "--out", "new"],
     "pack into": ["pack", "specs/FooRequest.json", "--out", "Pipe.bin"],
+    "produce": ["produce", "--brokers", "localhost:9", "orders", "Pipe.bin"],
     "broker --listen-cert": ["broker", "--listen-cert", "Pipe.bin"],
     "broker --listen-key": ["broker", "--listen-cert", "specs/FooRequest.json", "--listen-key", "Pipe.bin"],
     "broker --password-file": ["broker", "--user", "me", "--password-file", "Pipe.bin"],

@@ -146,6 +146,7 @@ ASKING = (
     ("dump", "--brokers", "BROKER", "orders"),
     ("offsets", "--brokers", "BROKER"),
     ("offsets", "--brokers", "BROKER", "--serve", "127.0.0.1:9308"),
+    ("produce", "--brokers", "BROKER", "orders"),
     ("proxy", "--to", "BROKER"),
 )
 

@@ -119,7 +119,7 @@ def test_what_is_found_has_exit_status_1(tmp_path: Path, monkeypatch: pytest.Mon
     elsewhere = {
         *(("kipwire", name) for name in ("transactions", "metadata", "compaction", "share", "tiered")),
         *(("kipspark", name) for name in JOBS),
-        *(("kipwire", name) for name in ("pack", "tap", "offsets", "conform")),
+        *(("kipwire", name) for name in ("pack", "produce", "tap", "offsets", "conform")),
         ("kipgen", "drift"),
     }
     assert set(statuses) | elsewhere == {command for command, (found, _) in TABLE.items() if found != "never"}

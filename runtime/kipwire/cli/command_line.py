@@ -88,7 +88,9 @@ class CommandLine(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command and the arguments after its name; for a name from elsewhere, fail with what it means."""
         if args[0] in self._elsewhere and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {self._elsewhere[args[0]]!r}?")
+            meant = self._elsewhere[args[0]]
+            shown = meant if "'" in meant else repr(meant)
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {shown}?")
         return super().resolve_command(ctx, args)
 
     def make_context(

@@ -65,7 +65,7 @@ app = CommandLine(
         },
     },
     {
-        "topics": "kipwire call BROKERS Metadata '{\"topics\": null}'",
+        "topics": """kipwire call BROKERS Metadata '{"topics": null}'""",
         "groups": "kipwire offsets --brokers BROKERS",
         "lag": "kipwire offsets --brokers BROKERS",
         "consume": "kipwire dump --brokers BROKERS --records TOPIC",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from kipwire.model.errors import KipwireError
 from kipwire.tools.atomic import need_place
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
-
-
-class InUseError(KipwireError):
-    """Another process uses a thing that only one may use."""
 
 
 @contextmanager
@@ -30,7 +26,7 @@ def locked(lock: Path, what: Path) -> Iterator[None]:
         what: the thing, for the error.
 
     Raises:
-        InUseError: a run is using it.
+        BlockingIOError: a run is using it, which names the thing.
         OSError: there is no such folder, or it cannot be written to.
     """
     need_place(lock)
@@ -38,7 +34,8 @@ def locked(lock: Path, what: Path) -> Iterator[None]:
         try:
             _lock(handle)
         except OSError:
-            raise InUseError(f"{what}: another run is using it; start this one when that has ended") from None
+            why = "another run is using it; start this one when that has ended"
+            raise BlockingIOError(errno.EWOULDBLOCK, why, str(what)) from None
         yield
 
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kipwire.console.pack import lines as pack_lines
+from kipwire.console import dump_lines
 from kipwire.console.dump_lines import Left, LineError, batches_of
 from kipwire.console.pack.segments import Writer
 from kipwire.records import Record, write_batch
@@ -165,10 +165,10 @@ def test_what_is_no_line_of_json_is_refused(text: str | bytes, reason: str, kipw
 def test_lines_and_batches_have_bounds(
     monkeypatch: pytest.MonkeyPatch, good: list[dict[str, Any]], kipwire: Pack
 ) -> None:
-    monkeypatch.setattr(pack_lines, "MAX_DECOMPRESSED_SIZE", 1)
+    monkeypatch.setattr(dump_lines, "MAX_DECOMPRESSED_SIZE", 1)
     done = kipwire("pack", "--out", "new", stdin=text_of(good))
     assert done.stderr == "kipwire: standard input:3: the records of one batch have more than 1 bytes\n"
-    monkeypatch.setattr(pack_lines, "LONGEST_LINE", 100)
+    monkeypatch.setattr(dump_lines, "LONGEST_LINE", 100)
     done = kipwire("pack", "--out", "new", stdin=text_of(good))
     assert done.stderr == "kipwire: standard input:1: the line is longer than 100 bytes, the limit for a dump\n"
 

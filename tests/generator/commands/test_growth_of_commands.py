@@ -155,6 +155,7 @@ NO_SPECS = {
     "new": "writes a spec of a few fields",
     "dump": "Kafka's own messages; see the tests of records and of packets",
     "pack": "Kafka's own batches",
+    "produce": "Kafka's own batches, a batch at a time",
     "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
     "broker": "Kafka's own messages; see the tests of the fake broker",
     "proxy": "Kafka's own messages; see the tests of the proxy",

@@ -86,11 +86,11 @@ def produce(
     from kipwire.console.brokers.running import prepare, run
     from kipwire.console.produce.running import What, source_of, write
 
+    prepare(settings)
     try:
         with _open(file) as (stream, name), _kept(stream) as kept, no_garbage_collection():
             what = What(topic, name, lines, partition, by_key, compression.value, state, format_ is OutputFormat.JSON)
             source = source_of(stream, kept, what)
-            prepare(settings)
             run(write(source, brokers, settings, what))
     except KipwireError as error:
         fail(str(error))

@@ -1,4 +1,4 @@
-"""The records to write: those of a dump's JSON lines, or plain lines.
+"""The records to write, from a dump's JSON lines or from plain lines.
 
 The lines of a dump are read twice. The first time nothing is written: damage is found, and which transactions were
 aborted, as only their markers say, which come after their records.

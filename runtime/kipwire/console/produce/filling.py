@@ -23,7 +23,7 @@ _HALF = _NUMBERS // 2
 
 
 class WrongLinesError(KipwireError):
-    """The lines are not those of the state."""
+    """The lines differ from the lines of the state."""
 
 
 class Moved(NamedTuple):
@@ -77,7 +77,7 @@ class Filling:
 
     @property
     def reached(self) -> Reached:
-        """How much is written, for a state."""
+        """The extent of what is written, for a state."""
         if self._count < self._checked.records:  # not all lines of earlier runs were read again
             return self._checked
         return Reached(self._count, self._digest.hexdigest(), self._offset)

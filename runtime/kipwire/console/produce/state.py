@@ -29,7 +29,7 @@ class StateError(KipwireError):
 
 
 class Reached(NamedTuple):
-    """How much of a partition is written."""
+    """The extent of what is written to a partition."""
 
     records: int
     """Number of records, which is also the next sequence number, but for its range."""

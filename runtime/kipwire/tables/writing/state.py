@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,11 +48,12 @@ def locked(lock: Path, what: Path) -> Iterator[None]:
         JobError: a run is using it.
         OSError: there is no such folder, or it cannot be written to.
     """
-    try:
-        with locks.locked(lock, what):
-            yield
-    except locks.InUseError as error:
-        raise JobError(str(error)) from None
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locks.locked(lock, what))
+        except BlockingIOError as error:
+            raise JobError(f"{what}: {error.strerror}") from None
+        yield
 
 
 def read_state(file: Path) -> State | None:
