@@ -9,6 +9,7 @@ import pytest
 
 from kipwire.records import Record, write_batch
 from kipwire.records.control import end_marker_key
+from kipwire.records.model import Header
 from kipwire.testing import FakeBroker
 from tests.support import command_line
 from tests.support.command_line import Done
@@ -41,7 +42,7 @@ def broker() -> Iterator[FakeBroker]:
 
 def plain(start: int, count: int, partition: int = 0) -> list[Record]:
     """Make records with keys, nulls, bytes that are no text, and headers, one key of which is there twice."""
-    headers = [[], [("h", b"\xff"), ("h", None)], [("é", b"")]]
+    headers: list[list[Header]] = [[], [("h", b"\xff"), ("h", None)], [("é", b"")]]
     return [
         Record(
             offset=at,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kafka_messages.enums import ApiKey, ErrorCode
-from kipwire.cluster import Partition, cluster
+from kipwire.cluster import ONCE, Cluster, Partition
 from kipwire.cluster.writing import Found, Producer
 from kipwire.console.produce import filling
 from kipwire.console.produce.entries import Entry
@@ -139,8 +139,7 @@ def test_a_repeat_after_a_break_goes_on_where_the_log_ends(
     monkeypatch.setattr(filling, "BATCH_BYTES", 100)
     command = ("produce", "--brokers", broker.bootstrap_servers, "copy", "--state", "state.json")
     with monkeypatch.context() as patched:
-        patched.setattr(cluster, "PATIENT", cluster.ONCE)
-        patched.setattr(cluster.Cluster.__init__, "__kwdefaults__", {"patience": cluster.ONCE})
+        patched.setattr(Cluster.__init__, "__kwdefaults__", {"patience": ONCE})
         broker.disconnect(
             ApiKey.PRODUCE, handled=True, when=lambda _: len(broker._node.topics.log("copy", 0).batches) > 1
         )

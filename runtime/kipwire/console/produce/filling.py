@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
 
 from kipwire.cluster.writing import Found, Outcome, Producer
 from kipwire.console.dump_lines import LineError
@@ -26,7 +26,8 @@ class WrongLinesError(KipwireError):
     """The lines differ from the lines of the state."""
 
 
-class Moved(NamedTuple):
+@dataclass(frozen=True)
+class Moved:
     """Records that followed each other, and do so in the topic."""
 
     number: int | None
