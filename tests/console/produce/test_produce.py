@@ -174,6 +174,7 @@ def test_a_break_while_lines_of_before_are_read_loses_nothing() -> None:
     assert late.known == turn + 2
 
 
+@pytest.mark.night
 def test_a_killed_process_is_repeated_and_nothing_is_missing_or_twice(
     broker: FakeBroker, kipwire: Kipwire, tmp_path: Path
 ) -> None:
