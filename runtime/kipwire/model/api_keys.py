@@ -8,6 +8,8 @@ from __future__ import annotations
 
 PRODUCE_KEY = 0
 """The one API whose requests may go without an answer."""
+METADATA_KEY = 3
+"""The API by which a client learns brokers and topics, with the names and the ids of topics."""
 CONTROLLED_SHUTDOWN_KEY = 7
 """The API by which a broker of a cluster with ZooKeeper said that it would stop."""
 SASL_HANDSHAKE_KEY = 17

@@ -305,7 +305,11 @@ def _check_entry(index: ReadableFile, at: int, line_number: int | None, values: 
     direction = values.get("dir")
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise CaptureError(f': "dir" is {json_words(direction)}; it must be "req" or "res"')
-    numbers = {name: whole_number("", values, *expected) for name, expected in _NUMBERS.items()}
+    numbers: dict[str, Any] = {}
+    for name, (key, lowest, highest) in _NUMBERS.items():
+        value = values.get(key)
+        fits = type(value) is int and lowest <= value <= highest
+        numbers[name] = value if fits else whole_number("", values, key, lowest, highest)  # which raises
     number = None if values.get("i") is None else whole_number("", values, "i", *_NUMBER_RANGE)
     return Entry(
         file=index,

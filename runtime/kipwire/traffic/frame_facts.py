@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from itertools import zip_longest
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -47,9 +48,8 @@ class Look(NamedTuple):
     """Path without indexes, code other than 0, how often it is there, and the name of the error, if it has one."""
     software: tuple[str, str] | None = None
     """Name and version of the client's library, which ApiVersions has from version 3 on."""
-    topics: frozenset[str] = frozenset()
-    """The names of topics, if they were asked for."""
-    topic_ids: frozenset[UUID] = frozenset()
+    topics: tuple[str | UUID, ...] = ()
+    """Topics in their order, each once, if they were asked for: the name, or the id of a topic that has only an id."""
     names_of_ids: tuple[tuple[UUID, str], ...] = ()
     """Topics of which it has both."""
     is_answered: bool = True
@@ -60,9 +60,8 @@ class Look(NamedTuple):
     @property
     def cost(self) -> int:
         """About how many bytes of memory it takes."""
-        return sum(len(name) + _COST for name in self.topics) + _COST * (
-            len(self.error_codes) + len(self.topic_ids) + len(self.names_of_ids)
-        )
+        names = sum(len(topic) for topic in self.topics if isinstance(topic, str))
+        return names + _COST * (len(self.error_codes) + len(self.topics) + len(self.names_of_ids))
 
 
 NOTHING = Look()
@@ -153,28 +152,38 @@ def look_at(
     chosen, values = read
     found = iter(values)
     codes = []
-    for path, field in chosen.codes.items():
+    for path, (field, depth) in chosen.codes.items():
         value = next(found)
-        if value:
-            codes += [(path, code, count, _name(registry, field, code)) for code, count in _counts(value).items()]
+        if value and any(numbers := _flat(value, depth)):
+            counts = Counter(filter(None, numbers))
+            codes += [(path, code, count, _name(registry, field, code)) for code, count in counts.items()]
     software = (next(found), next(found)) if chosen.has_software else None
-    if not with_topics:
+    if not chosen.topics:
         return Look(tuple(codes), software) if codes or software else NOTHING
-    names = {path: list(_flat(next(found))) for path in chosen.names}
-    ids = {path: list(_flat(next(found))) for path in chosen.ids}
-    both = [
-        (id_, name)
-        for path, of_path in ids.items()
-        for id_, name in zip(of_path, names.get(chosen.ids[path], ()), strict=False)
-        if name and id_.int
-    ]
-    return Look(
-        tuple(codes),
-        software,
-        frozenset(name for of_path in names.values() for name in of_path if name),
-        frozenset(id_ for of_path in ids.values() for id_ in of_path if id_.int),
-        tuple(both),
-    )
+    topics, both = _topics(chosen.topics, found)
+    return Look(tuple(codes), software, topics, both) if topics or codes or software else NOTHING
+
+
+def _topics(
+    fields: tuple[_TopicFields, ...], values: Iterator[Any]
+) -> tuple[tuple[str | UUID, ...], tuple[tuple[UUID, str], ...]]:
+    """Take the topics from the values of their fields, and the pairs of id and name."""
+    topics: list[str | UUID] = []
+    both: list[tuple[UUID, str]] = []
+    for has_name, has_id, depth in fields:
+        names = _flat(next(values), depth) if has_name else ()
+        if not has_id:
+            topics += filter(None, names)
+            continue
+        # Values at the same places belong together, so none is left out before they are paired.
+        for id_, name in zip_longest(_flat(next(values), depth), names):
+            if name:
+                topics.append(name)
+                if id_ is not None and id_.int:
+                    both.append((id_, name))
+            elif id_ is not None and id_.int:
+                topics.append(id_)
+    return tuple(topics if len(topics) < 2 else dict.fromkeys(topics)), tuple(both)
 
 
 def _read(
@@ -211,66 +220,74 @@ class _Chosen(NamedTuple):
     """The fields of a class that `look_at` reads."""
 
     projection: Projection
-    codes: dict[str, Field]
-    """The fields of error codes, which come first, by path."""
+    codes: dict[str, tuple[Field, int]]
+    """The fields of error codes, which come first, by path, with the number of arrays on it."""
     has_software: bool
     """True if the name and the version of the client's library are next."""
-    names: tuple[str, ...]
-    """The paths of names of topics, which are next."""
-    ids: dict[str, str]
-    """Paths of ids of topics, which are last; for each, the path of the name in the same struct, or ""."""
+    topics: tuple[_TopicFields, ...]
+    """The fields of topics, which are last."""
+
+
+class _TopicFields(NamedTuple):
+    """The fields of a struct that tell a topic: the name, which is read first, the id, or both."""
+
+    has_name: bool
+    has_id: bool
+    depth: int
+    """Number of arrays on the way to the fields, and in them."""
 
 
 @lru_cache(maxsize=4096)
 def _choose(cls: type[Message], with_topics: bool) -> _Chosen:
-    fields = dict(_fields(cls, ""))
-    codes = {path: field for path, field in fields.items() if _is_error_code(field)}
+    fields = {path: (field, depth) for path, field, depth in _fields(cls, "", 0)}
+    codes = {path: (field, depth) for path, (field, depth) in fields.items() if _is_error_code(field)}
     software = [path for path in _SOFTWARE if path in fields]
-    names = {path for path, field in fields.items() if field.entity_type == "topicName"} if with_topics else set()
-    ids = {}
-    for path in fields if with_topics else ():
-        struct, _, name = path.rpartition(".")
-        if name == "topic_id":
-            beside = [one for one in names if one.rpartition(".")[0] == struct and not fields[one].array]
-            ids[path] = beside[0] if len(beside) == 1 else ""
-    ordered = tuple(path for path in fields if path in names)
-    projection = Projection(cls, *codes, *software, *ordered, *ids)
-    return _Chosen(projection, codes, len(software) == len(_SOFTWARE), ordered, ids)
+    paths, topics = _topic_fields(cls) if with_topics else ([], ())
+    projection = Projection(cls, *codes, *software, *paths)
+    return _Chosen(projection, codes, len(software) == len(_SOFTWARE), topics)
+
+
+def _topic_fields(cls: type[Message]) -> tuple[list[str], tuple[_TopicFields, ...]]:
+    """Find the fields of topics by their entity type, and by the name of ids, which have none; their paths first."""
+    ids = {path.rpartition(".")[0]: path for path, field, _ in _fields(cls, "", 0) if _is_topic_id(field)}
+    paths, found = [], []
+    for path, field, depth in _fields(cls, "", 0):
+        struct = path.rpartition(".")[0]
+        if field.entity_type == "topicName":
+            id_ = None if field.array else ids.pop(struct, None)
+            paths += [path] if id_ is None else [path, id_]
+            found.append(_TopicFields(True, id_ is not None, depth))
+    for path, _, depth in _fields(cls, "", 0):
+        if path in ids.values():
+            paths.append(path)
+            found.append(_TopicFields(False, True, depth))
+    return paths, tuple(found)
+
+
+def _is_topic_id(field: Field) -> bool:
+    return field.name == "topic_id" and field.type == "uuid"
 
 
 _SOFTWARE = ("client_software_name", "client_software_version")
 
 
-def _fields(cls: type[Struct], path: str) -> Iterator[tuple[str, Field]]:
-    """Yield the fields of a struct and of all structs in it, each with its path."""
+def _fields(cls: type[Struct], path: str, depth: int) -> Iterator[tuple[str, Field, int]]:
+    """Yield the fields of a struct and of all structs in it, each with its path and the number of arrays on it."""
     for field in cls.ATTRIBUTES:
         where = f"{path}.{field.name}" if path else field.name
         if field.struct is None:
-            yield where, field
+            yield where, field, depth + field.array
         else:
-            yield from _fields(field.struct, where)
+            yield from _fields(field.struct, where, depth + field.array)
 
 
-def _counts(value: Any) -> Counter[int]:
-    """Count the codes other than 0 in the values at a path."""
-    if isinstance(value, int):
-        return Counter({value: 1})
-    if value and isinstance(value[0], int):
-        return Counter(filter(None, value)) if any(value) else Counter()
-    counts = Counter[int]()
-    for inner in filter(None, value):
-        counts += _counts(inner)
-    return counts
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    """Yield the values that a path leads to, without the lists of the arrays on its way."""
-    if not isinstance(value, list):
-        if value is not None:
-            yield value
-        return
-    for inner in value:
-        yield from _flat(inner)
+def _flat(value: Any, depth: int) -> Sequence[Any]:
+    """List the values that a path leads to, without the lists of the arrays on its way."""
+    if not depth:
+        return (value,)
+    for _ in range(depth - 1):
+        value = [one for inner in value or () for one in inner or ()]
+    return value or ()
 
 
 def _look(registry: Registry, item: Struct, path: str, facts: Facts) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from struct import pack
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +21,7 @@ from kafka_messages.enums import ErrorCode
 from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseTopic
 from kafka_messages.produce_request.v9 import ProduceRequest
+from kipwire.description.json_codec import uuid_to_json
 from tests.console.tap.conftest import Tap
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder
@@ -28,6 +30,7 @@ from tests.support.subjects.packet_talks import COUNT, Talk, shipped, sized
 
 Objects = Callable[..., list[dict[str, Any]]]
 CAPTURE = ROOT / "examples" / "capture"
+TOPICAL = "Produce", "Fetch", "ListOffsets", "OffsetCommit", "OffsetFetch"
 CLIENT, BROKER = "10.0.0.1:50000", "10.0.0.2:9092"
 
 
@@ -166,6 +169,35 @@ def test_a_topic_is_known_by_its_name_and_by_its_id(objects: Objects) -> None:
     assert by_id
     assert {one["request_frame"] for one in by_id} <= {one["request_frame"] for one in found}
     assert objects(CAPTURE, "--topic", "no-such-topic") == []
+
+
+def test_lines_name_the_topics_of_the_request_or_else_of_the_response(objects: Objects, tap: Tap) -> None:
+    found = [one for one in objects(CAPTURE, "--bodies") if one["type"] == "exchange"]
+    for one in found:
+        text = json.dumps([one["request"], one["response"]])
+        for topic in one["topics"]:
+            assert f'"{topic}"' in text or '"topicId"' in text
+    named = {api: {topic for one in found if one["api"] == api for topic in one["topics"]} for api in TOPICAL}
+    assert all("orders" in topics for topics in named.values()), named
+    assert "__cluster_metadata" in named["Fetch"]
+    assert not any(one["topics"] for one in found if one["api"] in ("ApiVersions", "FindCoordinator"))
+    lines = tap(CAPTURE, "--api", "WriteTxnMarkers").stdout.splitlines()
+    shown = {line.partition(" topic=")[2].split()[0] for line in lines if " topic=" in line}
+    assert shown == {"'orders'", "'orders'+1"}
+    fetches = tap(CAPTURE, "--api", "Fetch").stdout
+    assert " topic='orders'" in fetches  # by the names of Metadata responses, which are not shown
+
+
+def test_a_name_is_not_taken_for_the_id_of_another_topic_in_a_request(objects: Objects, tmp_path: Path) -> None:
+    talk, id_ = Talk(), UUID(int=7)
+    asked = (
+        MetadataRequestTopic(topic_id=id_, name=None),
+        MetadataRequestTopic(name="b-topic"),
+        MetadataRequestTopic(topic_id=id_, name=None),
+    )
+    talk.say(True, sized(kafka_messages.encode_request(MetadataRequest(topics=list(asked)), 1, "me")))
+    (found,) = (one for one in objects(write(tmp_path, talk)) if one["type"] == "exchange")
+    assert found["topics"] == [uuid_to_json(id_), "b-topic"]
 
 
 def test_names_of_topics_come_from_entity_types(objects: Objects, tmp_path: Path) -> None:

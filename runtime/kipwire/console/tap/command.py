@@ -26,6 +26,7 @@ from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
 from kipwire.console.tap.tables import summary_json, summary_text, upgrade_json, upgrade_of, upgrade_text
+from kipwire.console.tap.topics import TopicNames
 from kipwire.message.registry import KAFKA_PACKAGE, Registry
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
@@ -107,13 +108,13 @@ def tap(
         fail(str(error))
     for path in paths:
         _check(path)
-    out = Output()
-    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(registry, bodies=bodies)
+    out, names = Output(), TopicNames()
+    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(registry, names, bodies=bodies)
     status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                status |= _tap(path, ports, registry, conditions, out, lines, counts, reading)
+                status |= _tap(path, ports, registry, conditions, names, out, lines, counts, reading)
         status = _conclude(out, counts, reading, summary, release, format_, status)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
@@ -149,6 +150,7 @@ def _tap(
     ports: Collection[int],
     registry: Registry,
     conditions: Conditions,
+    names: TopicNames,
     out: Output,
     lines: TextLines | JsonLines,
     counts: TrafficSummary | None,
@@ -157,7 +159,7 @@ def _tap(
     """Show or count the exchanges of one capture; 0, 1 if it is damaged, or `FAILED` if not all of it can be read."""
     is_stdin = path == _STDIN
     name = _NAME_OF_STDIN if is_stdin else str(path)
-    chosen = Filter(conditions)
+    chosen = Filter(conditions, names)
     status = 0
     if counts is not None:
         counts.begin_capture()
@@ -165,7 +167,7 @@ def _tap(
     rows = rows_of(
         filter_frames(counted(_frames(path, ports, registry, out), reading), conditions, registry),
         registry,
-        with_topics=bool(conditions.topics),
+        with_topics=counts is None or bool(conditions.topics),
         with_frames=lines.has_bodies,
     )
     try:
@@ -174,6 +176,7 @@ def _tap(
             for row in faulty:
                 if row.size is not None and row.unread is not None:
                     reading.miss_body(row.unread)
+            names.learn(exchange)
             if not chosen.has(exchange):
                 continue
             if faulty:

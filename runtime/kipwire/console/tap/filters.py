@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -10,14 +9,12 @@ from uuid import UUID
 
 from kipwire.cli.apis import find_api
 from kipwire.connection.negotiation import versions_key
+from kipwire.console.tap.topics import TopicNames
 from kipwire.description.json_codec import uuid_to_json
 from kipwire.message.registry import Registry
+from kipwire.model.api_keys import METADATA_KEY
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.exchanges import Exchange
-
-_MOST_TOPICS = 65536
-"""The most topics whose ids are known; names have at most 249 characters in Kafka."""
-_LONGEST_NAME = 249
 
 
 class Conditions(NamedTuple):
@@ -44,8 +41,8 @@ def api_keys_of(names: Sequence[str], registry: Registry) -> tuple[int, ...]:
 
 
 def filter_frames(frames: Iterable[Numbered], conditions: Conditions, registry: Registry) -> Iterator[Numbered]:
-    """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients."""
-    keys = {*conditions.api_keys, *map(versions_key, registry.parts)}
+    """Yield the frames to decode: frames of the wanted APIs, and frames with facts about their clients and topics."""
+    keys = {*conditions.api_keys, METADATA_KEY, *map(versions_key, registry.parts)}
     for one in frames:
         request = one.found.request
         if request is None or not conditions.api_keys or conditions.topics or request.api_key in keys:
@@ -53,17 +50,14 @@ def filter_frames(frames: Iterable[Numbered], conditions: Conditions, registry: 
 
 
 class Filter:
-    """Chooses exchanges, and keeps the names of topics that only have ids in most requests."""
+    """Chooses exchanges."""
 
-    def __init__(self, conditions: Conditions) -> None:
-        self._conditions = conditions
-        self._names: OrderedDict[UUID, str] = OrderedDict()
+    def __init__(self, conditions: Conditions, names: TopicNames) -> None:
+        self._conditions, self._names = conditions, names
 
     def has(self, exchange: Exchange) -> bool:
         """True if an exchange is wanted; an error without a request is, unless its address is not."""
         conditions = self._conditions
-        if conditions.topics:
-            self._learn(exchange)
         found = exchange.first.found
         request = found.request
         if conditions.addresses and not _has_address(conditions.addresses, (found.client, found.listener)):
@@ -77,25 +71,20 @@ class Filter:
             and (not conditions.topics or self._has_topic(exchange))
         )
 
-    def _learn(self, exchange: Exchange) -> None:
-        for row in exchange:
-            for id_, name in () if row is None else row.look.names_of_ids:
-                self._names[id_] = name[:_LONGEST_NAME]
-                self._names.move_to_end(id_)
-                if len(self._names) > _MOST_TOPICS:
-                    self._names.popitem(last=False)
-
     def _has_topic(self, exchange: Exchange) -> bool:
         globs = self._conditions.topics
         for row in exchange:
             if row is None:
                 continue
-            if any(_matches(name, globs) for name in row.look.topics):
-                return True
-            for id_ in row.look.topic_ids:
-                name = self._names.get(id_)
-                if str(id_) in globs or uuid_to_json(id_) in globs or (name is not None and _matches(name, globs)):
+            ids = {id_ for id_, _ in row.look.names_of_ids}
+            for topic in row.look.topics:
+                if isinstance(topic, UUID):
+                    ids.add(topic)
+                name = self._names.of(topic)
+                if name is not None and _matches(name, globs):
                     return True
+            if any(str(id_) in globs or uuid_to_json(id_) in globs for id_ in ids):
+                return True
         return False
 
 

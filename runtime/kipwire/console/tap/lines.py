@@ -8,6 +8,7 @@ from typing import Any
 
 from kipwire.console.json_text import JsonText
 from kipwire.console.reading import unread_of
+from kipwire.console.tap.topics import TopicNames
 from kipwire.message.registry import Registry
 from kipwire.model.errors import KipwireError
 from kipwire.tools.text import Part, has_colour, is_terminal, printable_line, style_line
@@ -22,8 +23,8 @@ _NO_SIZE = "none"
 class TextLines:
     """Lines for people: with colours, and without the date, on a terminal."""
 
-    def __init__(self, registry: Registry, *, bodies: bool) -> None:
-        self.has_bodies, self._registry = bodies, registry
+    def __init__(self, registry: Registry, names: TopicNames, *, bodies: bool) -> None:
+        self.has_bodies, self._registry, self._names = bodies, registry, names
         self._bodies = JsonText(ascii=False) if bodies else None
         self._coloured = has_colour(sys.stdout)
         self._has_date = not is_terminal(sys.stdout)
@@ -38,6 +39,9 @@ class TextLines:
             parts.append(f" {found.client or f'connection-{found.connection}'} > {found.listener or 'broker'}")
         if request is not None:
             parts.append((f" {first.api} v{request.api_version}", "bold"))
+            topics = self._names.shown(exchange)
+            if topics:
+                parts.append(f" topic={topics[0]!r}" if len(topics) == 1 else f" topic={topics[0]!r}+{len(topics) - 1}")
             if request.client_id is not None:
                 parts.append(f" client={request.client_id!r}")
             sizes = (_NO_SIZE if row is None or row.size is None else row.size for row in exchange)
@@ -70,8 +74,8 @@ class TextLines:
 class JsonLines:
     """Lines for programs."""
 
-    def __init__(self, registry: Registry, *, bodies: bool) -> None:
-        self.has_bodies, self._registry = bodies, registry
+    def __init__(self, registry: Registry, names: TopicNames, *, bodies: bool) -> None:
+        self.has_bodies, self._registry, self._names = bodies, registry, names
         self._bodies = JsonText(ascii=True) if bodies else None
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
@@ -93,6 +97,7 @@ class JsonLines:
                 "api": first.api,
                 "api_key": request.api_key,
                 "api_version": request.api_version,
+                "topics": self._names.shown(exchange),
                 "correlation_id": request.correlation_id,
                 "request_size": None if asked is None else asked.size,
                 "response_size": None if answered is None else answered.size,
