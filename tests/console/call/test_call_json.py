@@ -22,9 +22,9 @@ from kipwire import JsonError
 from kipwire.cli.apis import Api, apis, find_api
 from kipwire.console.call.codes import Names, error_lines
 from kipwire.console.call.json_text import lines_of, parse
-from kipwire.console.call.records import with_bytes, with_records
 from kipwire.console.call.requests import encode_negotiated, encode_pinned, own_values
 from kipwire.console.call.template import template_lines
+from kipwire.console.records import with_bytes, with_records
 from kipwire.description.json_codec import read_partial_json
 from kipwire.message.messages import Message
 from kipwire.model.errors import ConversionError, KipwireError, UnsupportedVersionError

@@ -13,11 +13,11 @@ from kipwire.connection.framing import add_size
 from kipwire.console.call.asking import Answer, Failed, Response
 from kipwire.console.call.codes import Names
 from kipwire.console.call.json_text import Line, lines_of
-from kipwire.console.call.records import with_records
 from kipwire.console.call.versions import Row, json_of, table_lines
 from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_request, inspect_response
+from kipwire.console.records import with_records
 from kipwire.message.registry import Registry
 from kipwire.tools.text import print_err, print_out
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import kipwire
 from kipwire.cli.apis import Api
 from kipwire.connection import best_version
-from kipwire.console.call.records import with_bytes
+from kipwire.console.records import with_bytes
 from kipwire.description.json_codec import read_partial_json
 from kipwire.message.conversion import Loss
 from kipwire.message.messages import Message
