@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from kipwire.console.dump.values import PARTS, Decoders, ValueFailedError, json_text
 from kipwire.description.json_codec import bytes_to_json
 from kipwire.model.errors import KipwireError
 from kipwire.model.structs import Struct
 from kipwire.records import RawHeaderKey, Record, read_batches, write_batch
 from kipwire.tools.text import did_you_mean
 
+MOST_OPENED = 64 * 1024 * 1024
+"""About the most bytes of records that are shown of one field: compressed batches of others may have far more."""
+_COST = 128
+"""About how many bytes a record takes in addition to its key and value."""
+TOPIC_NAME = "topicName"
+"""The entity type of fields that name the topic of records after them."""
+PARTITIONS = ("partition", "partition_index", "index")
+"""Names of the fields that have the partition of records after them."""
+_PLAIN = json_text(ascii=True)
+"""The texts of what functions of users return, which are read again."""
 _KEYS = ("offset", "timestamp", "key", "value", "headers")
 
 
@@ -35,10 +47,75 @@ def with_records(cls: type[Struct], value: Any) -> Any:
     return _replace_records(cls, value, _records, "")
 
 
-def _replace_records(cls: type[Struct], value: Any, replace: Callable[[Any, str], Any], path: str) -> Any:
+def with_readable_records(cls: type[Struct], value: Any, decoders: Decoders) -> Any:
+    """Put arrays of records in the place of their base64 in the JSON form of a message of others.
+
+    What cannot be read is an object at the end of its array, with `error`: batches of others may be broken.
+
+    Args:
+        cls: the class of the message.
+        value: its JSON form.
+        decoders: functions of the user for keys and values.
+    """
+    topic: str | None = None
+
+    def enter(struct: type[Struct], of_struct: dict[str, Any]) -> None:
+        nonlocal topic
+        for field in struct.ATTRIBUTES:
+            if field.entity_type == TOPIC_NAME and not field.array:
+                topic = of_struct.get(field.json_name)
+            elif field.name in PARTITIONS:
+                decoders.turn_to(topic, of_struct.get(field.json_name))
+
+    def replace(one: Any, path: str) -> Any:
+        return list(record_objects(base64.b64decode(one), decoders)) if isinstance(one, str) else one
+
+    return _replace_records(cls, value, replace, "", enter)
+
+
+def record_objects(data: bytes, decoders: Decoders) -> Iterator[dict[str, Any]]:
+    """Yield the records of batches as objects for JSON, then, if the rest cannot be read, an object with `error`.
+
+    Args:
+        data: the batches.
+        decoders: functions of the user for keys and values; a record for which one fails has an `error`, too.
+    """
+    size = 0
+    try:
+        for batch in read_batches(data):
+            for record in batch.records:
+                size += len(record.key or b"") + len(record.value or b"") + _COST
+                if size > MOST_OPENED:
+                    raise KipwireError(f"from offset {record.offset} on, records are not shown: they are too large")
+                yield _decoded_record(record, decoders)
+    except KipwireError as error:
+        yield {"error": str(error)}
+
+
+def _decoded_record(record: Record, decoders: Decoders) -> dict[str, Any]:
+    shown = _record_json(record)
+    wrong = []
+    for part in PARTS if decoders else ():
+        try:
+            text = decoders.shown(part, record, _PLAIN)
+        except ValueFailedError as error:
+            wrong.append(str(error))
+        else:
+            shown |= {} if text is None else {part: json.loads(text)}
+    return {**shown, "error": "; ".join(wrong)} if wrong else shown
+
+
+def _replace_records(
+    cls: type[Struct],
+    value: Any,
+    replace: Callable[[Any, str], Any],
+    path: str,
+    enter: Callable[[type[Struct], dict[str, Any]], None] = lambda cls, value: None,
+) -> Any:
     """Replace the values of `records` in the JSON form of a struct; what is no such form stays as it is."""
     if not isinstance(value, dict):
         return value
+    enter(cls, value)
     fields = {field.json_name: field for field in cls.ATTRIBUTES}
     result = {}
     for name, inner in value.items():
@@ -48,9 +125,11 @@ def _replace_records(cls: type[Struct], value: Any, replace: Callable[[Any, str]
             inner = replace(inner, at)
         elif field is not None and field.struct is not None and isinstance(inner, list):
             struct = field.struct
-            inner = [_replace_records(struct, one, replace, f"{at}[{number}]") for number, one in enumerate(inner)]
+            inner = [
+                _replace_records(struct, one, replace, f"{at}[{number}]", enter) for number, one in enumerate(inner)
+            ]
         elif field is not None and field.struct is not None:
-            inner = _replace_records(field.struct, inner, replace, at)
+            inner = _replace_records(field.struct, inner, replace, at, enter)
         result[name] = inner
     return result
 

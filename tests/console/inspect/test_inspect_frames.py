@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -128,3 +130,26 @@ def test_a_frame_in_place_of_a_message_is_named_with_its_option(
 def test_other_bytes_get_no_hint(kipwire: Kipwire, words: str, data: bytes) -> None:
     done = kipwire("inspect", *words.split(), data.hex())
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_records_of_a_frame_stand_after_their_bytes_in_text_json_and_page(kipwire: Kipwire, tmp_path: Path) -> None:
+    produced = kipwire_json(kipwire("tap", CAPTURE, "--api", "Produce", "--records", "--format", "json"))
+    number, data = produced["request_frame"], produced["request"]["topicData"]
+    records = [one for topic in data for place in topic["partitionData"] for one in place["records"]]
+    page = tmp_path / "page.html"
+    arguments = "inspect", CAPTURE, "--frame", number, "--records"
+    shown = kipwire_json(kipwire(*arguments, "--html", page, "--format", "json"))
+    found = [one for one in shown["elements"] if one["type"] == "record"]
+    assert [json.loads(one["value"]) for one in found] == records
+    assert all(one["size"] == 0 for one in found)
+    assert "".join(one["bytes"] for one in shown["elements"]) == "".join(
+        one["bytes"] for one in kipwire_json(kipwire(*arguments[:-1], "--format", "json"))["elements"]
+    )
+    last = json.dumps(records[-1], ensure_ascii=False)
+    assert last in kipwire(*arguments).stdout
+    assert html.escape(last) in page.read_text()
+
+
+def kipwire_json(done: Done) -> dict[str, Any]:
+    """Parse the first JSON object that a command printed."""
+    return dict(json.JSONDecoder().raw_decode(done.stdout)[0])

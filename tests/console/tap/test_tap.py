@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import random
@@ -20,8 +21,9 @@ from kafka_messages.api_versions_response.v0 import ApiVersionsResponse
 from kafka_messages.enums import ErrorCode
 from kafka_messages.metadata_request.v12 import MetadataRequest, MetadataRequestTopic
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseTopic
-from kafka_messages.produce_request.v9 import ProduceRequest
+from kafka_messages.produce_request.v9 import PartitionProduceData, ProduceRequest, TopicProduceData
 from kipwire.description.json_codec import uuid_to_json
+from kipwire.records import Record, read_batches, write_batch
 from tests.console.tap.conftest import Tap
 from tests.support import packet_dumps as made
 from tests.support.packet_dumps import Disorder
@@ -285,3 +287,46 @@ def test_damaged_packets_never_give_a_traceback(tap: Tap, packets: Path, tmp_pat
         (tmp_path / "b.pcap").write_bytes(data)
         options = (("--summary", "--upgrade-to", "4.0"), ("--bodies",), ("--topic", "*"), ("-f", "json"))[turn % 4]
         assert tap("b.pcap", *options).returncode in (0, 1)
+
+
+def test_records_are_opened_in_bodies_with_what_a_users_function_makes_of_them(
+    objects: Objects, tap: Tap, tmp_path: Path
+) -> None:
+    plain, opened = (
+        [one for one in objects(CAPTURE, "--api", "Produce", option) if one["type"] == "exchange"]
+        for option in ("--bodies", "--records")
+    )
+    count = 0
+    for one, other in zip(plain, opened, strict=True):
+        for topic, with_records in zip(one["request"]["topicData"], other["request"]["topicData"], strict=True):
+            for place, found in zip(topic["partitionData"], with_records["partitionData"], strict=True):
+                batches = read_batches(base64.b64decode(place["records"]))
+                offsets = [record.offset for batch in batches for record in batch.records]
+                assert [record["offset"] for record in found["records"]] == offsets
+                count += len(offsets)
+    assert count > 100
+    (tmp_path / "made.py").write_text(
+        "def where(data, ctx):\n    if data[-1:] == b'9':\n        raise ValueError('no nine')\n"
+        "    return [ctx.topic, ctx.partition]\n"
+    )
+    found = objects(CAPTURE, "--api", "Produce", "--records", "--record-key", "made:where")
+    data = found[0]["request"]["topicData"][0]
+    keys = [record["key"] for place in data["partitionData"] for record in place["records"]]
+    assert [data["name"], data["partitionData"][0]["index"]] in keys
+    errors = {record.get("error") for place in data["partitionData"] for record in place["records"]}
+    assert errors == {None, "key: ValueError: no nine"}
+    done = tap(CAPTURE, "--value", "made:where")
+    assert (done.returncode, done.stderr) == (2, "kipwire: --value needs --records\n")
+
+
+def test_a_broken_batch_is_said_in_the_place_of_its_records(objects: Objects, tmp_path: Path) -> None:
+    batch = bytearray(write_batch([Record(offset=0, timestamp=1, key=b"k", value=b"v")]))
+    whole = bytes(batch)
+    batch[-1] ^= 1
+    data = PartitionProduceData(index=0, records=whole + bytes(batch))
+    request = ProduceRequest(acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="t", partition_data=[data])])
+    talk = Talk().say(True, sized(kafka_messages.encode_request(request, 1, "me")))
+    (found,) = objects(write(tmp_path, talk), "--records")
+    first, broken = found["request"]["topicData"][0]["partitionData"][0]["records"]
+    assert (first["key"], first["value"]) == ("k", "v")
+    assert "crc" in broken["error"]

@@ -8,11 +8,12 @@ the bytes are wrong, whichever form shows it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from json import dumps
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,12 +26,15 @@ from kipwire.console.inspect.input import read_input
 from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import (
+    RECORD,
     Inspection,
+    Piece,
     frame_option,
     inspect_message,
     inspect_request,
     inspect_response,
 )
+from kipwire.console.opening import opened_by, records_options
 from kipwire.message.frames import SIZE_BYTES
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, UnsupportedVersionError
@@ -39,6 +43,9 @@ from kipwire.tools.files import need_file
 from kipwire.tools.text import print_err
 from kipwire.traffic.any_capture import capture_at, frames_of
 from kipwire.traffic.conversation import REQUEST
+
+if TYPE_CHECKING:
+    from kipwire.console.dump.values import Decoders
 
 
 @click.command
@@ -64,6 +71,7 @@ from kipwire.traffic.conversation import REQUEST
 )
 @ports_option
 @click.option("--raw", is_flag=True, help="The bytes of the file are those of the message, also if they are text.")
+@records_options
 @packages_option
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser.")
 @one_format
@@ -74,12 +82,16 @@ def inspect(
     frame: int | None,
     ports: Sequence[int],
     raw: bool,
+    records: bool,
+    value: str | None,
+    record_key: str | None,
     packages: tuple[str, ...],
     html: Path | None,
     format_: OutputFormat,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
+        decoders = opened_by(records, value, record_key)
         if ports and frame is None:
             raise ValueError("--port needs --frame")
         if frame is None:
@@ -94,6 +106,8 @@ def inspect(
             inspection = _of_capture(words, frame, ports, packages)
     except ValueError as error:  # KipwireError is one
         fail(str(error))
+    if decoders is not None:
+        inspection = replace(inspection, pieces=tuple(_with_records(inspection.pieces, decoders)))
     if html is not None:
         _write_page(html, inspection)
     if format_ is OutputFormat.JSON:
@@ -164,6 +178,24 @@ def _reason_against(word: str) -> str:
         if is_log:
             return f"{shown} is of a log; kipwire dump shows what is in it"
     return ""
+
+
+def _with_records(pieces: Iterable[Piece], decoders: Decoders) -> Iterator[Piece]:
+    """Yield the pieces, and after the bytes of batches a piece without bytes for each of their records."""
+    from kipwire.console.records import PARTITIONS, TOPIC_NAME, record_objects  # more imports than all of inspect
+
+    topic: str | None = None
+    for piece in pieces:
+        yield piece
+        if piece.entity_type == TOPIC_NAME and isinstance(piece.value, str):
+            topic = piece.value
+        elif piece.path.rpartition(".")[2] in PARTITIONS and isinstance(piece.value, int):
+            decoders.turn_to(topic, piece.value)
+        if piece.kind != "records" or not isinstance(piece.value, bytes):
+            continue
+        for number, record in enumerate(record_objects(piece.value, decoders)):
+            at = f"{piece.path}[{number}]"
+            yield Piece(piece.part, at, "value", RECORD, piece.end, piece.end, dumps(record, ensure_ascii=False))
 
 
 def _of_capture(words: Sequence[str], number: int, ports: Collection[int], packages: tuple[str, ...]) -> Inspection:

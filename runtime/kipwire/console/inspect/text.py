@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipwire.cli.values import bytes_hex, value_text
-from kipwire.console.inspect.tree import Inspection, Piece
+from kipwire.console.inspect.tree import RECORD, Inspection, Piece
 from kipwire.tools.text import count_of, has_colour, print_out, printable_line
 
 _UNKNOWN_STYLE = "bold yellow"
@@ -70,7 +70,9 @@ def print_text(inspection: Inspection) -> None:
 
 def title(inspection: Inspection) -> str:
     """Format a title such as `MetadataResponse v12: 3,542 bytes, 1,012 elements`."""
-    size, count = count_of(len(inspection.data), "byte"), count_of(len(inspection.pieces), "element")
+    size, count = count_of(len(inspection.data), "byte"), count_of(
+        sum(piece.kind != RECORD for piece in inspection.pieces), "element"
+    )
     return f"{inspection.message} v{inspection.version}: {size}, {count}"
 
 
@@ -111,5 +113,7 @@ def _fault_lines(inspection: Inspection, width: int) -> Iterator[Line]:
 
 def piece_text(piece: Piece) -> str:
     """Format the value of a piece for people, with the name of a number that has one: `25 UNKNOWN_MEMBER_ID`."""
+    if piece.kind == RECORD:
+        return str(piece.value)  # where it is printed, characters are escaped
     text = value_text(piece.value)
     return text if piece.name is None else f"{text} {piece.name}"

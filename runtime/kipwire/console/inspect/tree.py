@@ -22,6 +22,8 @@ from kipwire.tools.text import count_of, leftover_reason
 
 _SMALL = 0xFFFF
 """Bytes: the largest frame whose size, taken for API key and version, has the key 0."""
+RECORD = "record"
+"""The kind of a piece without bytes of its own: a record of the batches before it, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Piece:
     """Description of the field and the meaning of its number, from the spec."""
     name: str | None = None
     """The name of the number, if the package has one for it."""
+    entity_type: str | None = None
+    """The entity type of the field of which it is the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +136,8 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
         if len(named) == 1 and named[0].about:
             about = f"{about} {named[0].label}: {named[0].about}"
         name = ", ".join(one.label for one in named) or None
-        pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name))
+        entity = it.field.entity_type if it.field is not None and it.role == "value" else None
+        pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about.strip(), name, entity))
 
     return trace(cls, data, pos, add)
 

@@ -22,6 +22,7 @@ from kipwire.cli.command_line import FAILED, PATH, discard_output, fail, one_lin
 from kipwire.cli.options import OutputFormat, format_option, packages_option, ports_option
 from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
+from kipwire.console.opening import opened_by, records_options
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
 from kipwire.console.tap.lines import JsonLines, TextLines
@@ -56,6 +57,7 @@ _FIRST_BYTES = 4
     "for packets from standard input, as in: tcpdump -i any -s 0 -U -w - 'tcp port 9092' | kipwire tap -",
 )
 @click.option("--bodies", "-b", is_flag=True, help="Show each request and response as JSON, in Java's form.")
+@records_options
 @click.option("--api", "apis", multiple=True, metavar="API", help="Only this API, by name (Fetch) or number.")
 @click.option("--client", "clients", multiple=True, metavar="GLOB", help="Only clients with such an id.")
 @click.option(
@@ -80,6 +82,9 @@ _FIRST_BYTES = 4
 def tap(
     paths: Sequence[Path],
     bodies: bool,
+    records: bool,
+    value: str | None,
+    record_key: str | None,
     apis: Sequence[str],
     clients: Sequence[str],
     addresses: Sequence[str],
@@ -96,9 +101,12 @@ def tap(
     reading = Reading()
     if bodies and counts is not None:
         fail("--bodies cannot be used with --summary or --upgrade-to")
+    if records and counts is not None:
+        fail("--records cannot be used with --summary or --upgrade-to")
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
+        decoders = opened_by(records, value, record_key)
         registry = registry_named(*packages)
         if upgrade_to is not None and kafka() not in registry.parts:
             raise ValueError(f"--upgrade-to is about releases of Kafka; it needs --package {KAFKA_PACKAGE}")
@@ -109,7 +117,9 @@ def tap(
     for path in paths:
         _check(path)
     out, names = Output(), TopicNames()
-    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(registry, names, bodies=bodies)
+    lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(
+        registry, names, bodies=bodies or records, decoders=decoders
+    )
     status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects

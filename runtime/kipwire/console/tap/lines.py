@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kipwire.console.json_text import JsonText
 from kipwire.console.reading import unread_of
@@ -16,6 +16,9 @@ from kipwire.tools.times import moment_text_of_ns
 from kipwire.traffic.exchanges import Errors, Exchange, Row
 from kipwire.traffic.frame_facts import decode_frame, error_text
 
+if TYPE_CHECKING:
+    from kipwire.console.dump.values import Decoders
+
 _NS_OF_MS = 10**6
 _NO_SIZE = "none"
 
@@ -23,9 +26,11 @@ _NO_SIZE = "none"
 class TextLines:
     """Lines for people: with colours, and without the date, on a terminal."""
 
-    def __init__(self, registry: Registry, names: TopicNames, *, bodies: bool) -> None:
-        self.has_bodies, self._registry, self._names = bodies, registry, names
-        self._bodies = JsonText(ascii=False) if bodies else None
+    def __init__(
+        self, registry: Registry, names: TopicNames, *, bodies: bool, decoders: Decoders | None = None
+    ) -> None:
+        self.has_bodies, self._names = bodies, names
+        self._bodies = _Bodies(registry, decoders, ascii=False) if bodies else None
         self._coloured = has_colour(sys.stdout)
         self._has_date = not is_terminal(sys.stdout)
 
@@ -62,10 +67,10 @@ class TextLines:
         line = style_line(parts, coloured=self._coloured, one_line=True)
         return line if self._bodies is None else line + self._of_bodies(exchange, self._bodies)
 
-    def _of_bodies(self, exchange: Exchange, texts: JsonText) -> str:
+    def _of_bodies(self, exchange: Exchange, texts: _Bodies) -> str:
         lines = []
         for what, row in zip(("request", "response"), exchange, strict=True):
-            body = None if row is None else _body(row, texts, self._registry)
+            body = None if row is None else texts.of(row)
             if body is not None:
                 lines.append(f"  {what} {printable_line(body)}\n")
         return "".join(lines)
@@ -74,9 +79,11 @@ class TextLines:
 class JsonLines:
     """Lines for programs."""
 
-    def __init__(self, registry: Registry, names: TopicNames, *, bodies: bool) -> None:
-        self.has_bodies, self._registry, self._names = bodies, registry, names
-        self._bodies = JsonText(ascii=True) if bodies else None
+    def __init__(
+        self, registry: Registry, names: TopicNames, *, bodies: bool, decoders: Decoders | None = None
+    ) -> None:
+        self.has_bodies, self._names = bodies, names
+        self._bodies = _Bodies(registry, decoders, ascii=True) if bodies else None
 
     def exchange(self, capture: str, exchange: Exchange) -> str:
         """Format an exchange as a JSON object."""
@@ -112,7 +119,7 @@ class JsonLines:
         shown["error"] = "; ".join(exchange.problems) or None
         text = json.dumps(shown, separators=(",", ":"))
         if self._bodies is not None and request is not None:
-            bodies = [None if row is None else _body(row, self._bodies, self._registry) for row in exchange]
+            bodies = [None if row is None else self._bodies.of(row) for row in exchange]
             text = text[:-1] + ',"request":{},"response":{}}}'.format(*(body or "null" for body in bodies))
         return text + "\n"
 
@@ -121,13 +128,24 @@ def _error(error: Errors) -> dict[str, Any]:
     return {"path": error.path, "code": error.code, "error": error.name, "count": error.times}
 
 
-def _body(row: Row, texts: JsonText, registry: Registry) -> str | None:
-    """Format the JSON of a message; None if there is none that can be decoded."""
-    found = row.found
-    if found.request is None or found.frame is None or found.direction is None or row.error is not None:
-        return None
-    key, version = found.request.api_key, found.request.api_version
-    try:
-        return texts.of(decode_frame(registry, found.direction, key, version, found.frame))
-    except KipwireError:
-        return None
+class _Bodies:
+    """Texts of the bodies of frames, as JSON."""
+
+    def __init__(self, registry: Registry, decoders: Decoders | None, *, ascii: bool) -> None:
+        self._registry, self._decoders, self._texts = registry, decoders, JsonText(ascii=ascii)
+
+    def of(self, row: Row) -> str | None:
+        """Format the JSON of a message, with records if they are opened; None if there is none that can be decoded."""
+        found = row.found
+        if found.request is None or found.frame is None or found.direction is None or row.error is not None:
+            return None
+        key, version = found.request.api_key, found.request.api_version
+        try:
+            body = decode_frame(self._registry, found.direction, key, version, found.frame)
+        except KipwireError:
+            return None
+        if self._decoders is None:
+            return self._texts.of(body)
+        from kipwire.console.records import with_readable_records  # more imports than all of tap
+
+        return self._texts.any(with_readable_records(type(body), body.to_json(), self._decoders))
