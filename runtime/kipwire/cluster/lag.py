@@ -4,6 +4,16 @@ So it can be tested with numbers. Unknown is None all the way:
 a lag is only known if both ends are, and no total counts what is not known. Whether a group stands still takes two
 looks; where a look has problems, what it lacks stays as it stood before, so that one failed request does not make a
 group look alive or stalled.
+
+Each word has one meaning here, in `metrics`, and in `kipjobs.jobs.offsets`, which has it from log folders:
+
+* lag: the end minus the committed offset, as Kafka's tools count
+* unread: the offsets from the first record on that a consumer may still get; 0 if there is no such record
+* seconds: the age of that record; 0 if nothing is unread. Something may be unread whose age is 0 or not known
+* stalled: something is unread, and the offset has not moved for some time, while the topic grows or not
+* too late: the next records were removed before they were read
+* ahead: the log ends before the offset
+* without an offset: a member has the partition, which has had records, and no offset is committed
 """
 
 from __future__ import annotations
@@ -109,15 +119,18 @@ class Row(NamedTuple):
     """End offset; None if it is not known, or if the partition no longer exists."""
     lag: int | None
     """`end` minus `offset`, 0 for a group that is ahead; None if one of them is not known."""
+    unread: int | None
+    """The number of offsets from the first record on that a consumer may still get, up to the end, so that markers,
+    aborted and removed records after it count; exact if 0. None if it is not known. Of a share group its lag."""
     seconds: float | None
-    """The age of the first record that the group has not read; 0 if there is none, None if it is not known."""
+    """The age of the first record that the group has not read; 0 if nothing is unread, None if it is not known."""
     readers: tuple[Member, ...] | None
     """The members that read it; None if the members are not known."""
 
     @property
     def is_unread(self) -> bool:
-        """True if records are left to read, as far as is known: more than markers and removed records."""
-        return bool(self.lag) and self.seconds != 0
+        """True if records are left to read; also with a lag if no more is known."""
+        return bool(self.lag if self.unread is None else self.unread)
 
     @property
     def has_no_reader(self) -> bool:
@@ -125,8 +138,8 @@ class Row(NamedTuple):
         return self.is_unread and self.readers == ()
 
     @property
-    def removed(self) -> int:
-        """Offsets that the log does not have any more, and that the group has not read."""
+    def too_late(self) -> int:
+        """Number of offsets that the log does not have any more, and that the group has not read."""
         if self.offset is None or self.start is None:
             return 0
         return max(self.start - self.offset, 0)
@@ -135,6 +148,13 @@ class Row(NamedTuple):
     def ahead(self) -> int:
         """Number of offsets by which the group is ahead of the end, as after a log was created again."""
         return 0 if self.offset is None or self.end is None else max(self.offset - self.end, 0)
+
+    @property
+    def has_no_offset(self) -> bool:
+        """True if a member reads the partition, no offset is committed, and there are offsets to commit."""
+        if self.offset is not None or not self.readers or self.kind is Kind.SHARE:
+            return False
+        return self.end is None or self.end > (self.start or 0)
 
 
 def rows_of(look: Look) -> list[Row]:
@@ -156,18 +176,29 @@ def _rows(look: Look, group: Group) -> Iterator[Row]:
     for partition in sorted({*offsets, *readers} if readers else offsets):
         offset, end = offsets.get(partition), look.ends.get(partition)
         lag = None if offset is None or end is None else max(end - offset, 0)
-        seconds = None
+        unread = seconds = None
         if kind is Kind.SHARE:
-            lag = lag if offset is None else group.lags.get(partition, lag)
-        elif lag is not None:
-            seconds = age(lag, look.firsts.get(partition, {}).get(offset or 0), look.time) if lag else 0.0
+            unread = lag = lag if offset is None else group.lags.get(partition, lag)
+        elif lag == 0:
+            unread, seconds = 0, 0.0
+        elif offset is not None and end is not None:
+            first = look.firsts.get(partition, {}).get(offset)
+            unread = count_unread(offset, end, first)
+            seconds = age(unread, first, look.time)
         reading = None if members is None else tuple(readers.get(partition, ())) if readers else ()
-        yield Row(name, kind, partition, offset, look.starts.get(partition), end, lag, seconds, reading)
+        yield Row(name, kind, partition, offset, look.starts.get(partition), end, lag, unread, seconds, reading)
 
 
-def age(lag: int, first: First | None, now: float) -> float | None:
-    """Compute the lag in seconds; None if the time of the record is not known, or in the future."""
-    if lag == 0 or (first is not None and not first.is_there):
+def count_unread(offset: int, end: int, first: First | None) -> int | None:
+    """Count the offsets from the first unread record to the end; None if that record is not known."""
+    if first is None:
+        return None
+    return max(end - max(first.offset, offset), 0) if first.is_there else 0
+
+
+def age(unread: int | None, first: First | None, now: float) -> float | None:
+    """Compute the lag in seconds; None if the time of the first unread record is not known, or in the future."""
+    if unread == 0:
         return 0.0
     if first is None or not 0 <= first.time <= now * _MS:
         return None
@@ -200,10 +231,14 @@ class Totals(NamedTuple):
     behind: Count
     lag: int
     """Lag of all groups together."""
+    unread: int
+    """What is unread of all groups together, as far as it is known."""
     seconds: float | None
     """The highest; None if none is known."""
     without_reader: Count
-    removed: Count
+    without_offset: Count
+    """Partitions that members read, and of which no offset is committed."""
+    too_late: Count
     """Partitions whose next record was removed before it was read."""
     ahead: Count
     gone: Count
@@ -219,18 +254,18 @@ class Stand(NamedTuple):
     since: float
     """Seconds since 1970."""
     end_then: int | None
-    """The end of the partition when the offset came there; None if that was before the first look."""
+    """The end of the partition then; None if it was not known."""
 
 
 class Stalled(NamedTuple):
-    """A group that stands still, in a topic that is not known to be quiet."""
+    """A group that stands still."""
 
     row: Row
     since: float
     seconds: float
     """Seconds since then."""
     grown: int | None
-    """Number of offsets by which the partition has grown since; None if it is not known."""
+    """Number of offsets by which the partition has grown since then, 0 if it is quiet; None if it is not known."""
 
 
 Stands = Mapping[tuple[str, Partition], Stand]
@@ -251,16 +286,15 @@ def stands_of(look: Look, rows: Iterable[Row], before: Stands | None = None) -> 
         key = row.group, row.partition
         last = None if before is None else before.get(key)
         if last is None or last.offset != row.offset:
-            last = Stand(row.offset, look.time, None if before is None else row.end)
+            last = Stand(row.offset, look.time, row.end)
         found[key] = last
     return found
 
 
 def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float) -> list[Stalled]:
-    """Find the groups that stand still, unless the topic is known to be quiet, in the order of the rows.
+    """Find the groups that stand still, in the order of the rows.
 
-    Records are unread, the offset has not moved for `least` seconds or longer, and the partition has grown since then.
-    If it is not known by how much, since the offset was there before the first look, the group is listed, too.
+    Records are unread, and the offset has not moved for `least` seconds or longer, in a topic that grows or is quiet.
 
     Args:
         rows: of a look.
@@ -271,11 +305,10 @@ def find_stalled(rows: Iterable[Row], stands: Stands, time: float, least: float)
     found = []
     for row in rows:
         stand = stands.get((row.group, row.partition))
-        if stand is None or not row.is_unread or row.end is None or time - stand.since < least:
+        if stand is None or not row.is_unread or time - stand.since < least:
             continue
-        grown = None if stand.end_then is None else row.end - stand.end_then
-        if grown is None or grown > 0:
-            found.append(Stalled(row, stand.since, time - stand.since, grown))
+        grown = None if row.end is None or stand.end_then is None else row.end - stand.end_then
+        found.append(Stalled(row, stand.since, time - stand.since, grown))
     return found
 
 
@@ -297,9 +330,11 @@ def totals_of(look: Look, rows: list[Row], stalled: list[Stalled] | None) -> Tot
         partitions=len(rows),
         behind=those(row for row in rows if row.lag),
         lag=sum(row.lag or 0 for row in rows),
+        unread=sum(row.unread or 0 for row in rows),
         seconds=max((row.seconds for row in rows if row.seconds is not None), default=None),
         without_reader=those(row for row in rows if row.has_no_reader),
-        removed=those(row for row in rows if row.removed),
+        without_offset=those(row for row in rows if row.has_no_offset),
+        too_late=those(row for row in rows if row.too_late),
         ahead=those(row for row in rows if row.ahead),
         gone=those(row for row in rows if row.partition in look.gone),
         stalled=None if stalled is None else those(one.row for one in stalled),

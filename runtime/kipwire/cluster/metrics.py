@@ -37,6 +37,11 @@ LAG = Gauge(
     "The end of the partition minus the committed offset; 0 if the group is ahead of it.",
     ("consumergroup", *_PLACE),
 )
+UNREAD = Gauge(
+    "kipwire_consumergroup_unread",
+    "The offsets from the first record on that a consumer may still get; 0 if there is none.",
+    ("consumergroup", *_PLACE),
+)
 LAG_SECONDS = Gauge(
     "kafka_consumergroup_group_lag_seconds",
     "How old the first record is that the group has not read; 0 if there is none.",
@@ -45,7 +50,17 @@ LAG_SECONDS = Gauge(
 END = Gauge("kafka_topic_partition_current_offset", "The offset of the next record.", _PLACE)
 STALLED = Gauge(
     "kipwire_consumergroup_stalled_seconds",
-    "How long the offset has not moved, of groups with unread records, unless the topic is known to be quiet.",
+    "How long the offset has not moved, of groups with unread records.",
+    ("consumergroup", *_PLACE),
+)
+TOO_LATE = Gauge(
+    "kipwire_consumergroup_too_late",
+    "How many offsets were removed before the group has read them, where there are such.",
+    ("consumergroup", *_PLACE),
+)
+WITHOUT_OFFSET = Gauge(
+    "kipwire_consumergroup_without_offset",
+    "1 for a partition that a member reads, and of which the group has committed no offset.",
     ("consumergroup", *_PLACE),
 )
 AS_OF = Gauge(
@@ -98,8 +113,11 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
     lines = [
         *_lines(OFFSET, ((pairs, row.offset) for pairs, row in of_groups)),
         *_lines(LAG, ((pairs, row.lag) for pairs, row in of_groups)),
+        *_lines(UNREAD, ((pairs, row.unread) for pairs, row in of_groups)),
         *_lines(LAG_SECONDS, ((pairs, row.seconds) for pairs, row in of_groups)),
         *_lines(STALLED, of_stalled),
+        *_lines(TOO_LATE, ((pairs, row.too_late or None) for pairs, row in of_groups)),
+        *_lines(WITHOUT_OFFSET, ((pairs, int(row.has_no_offset) or None) for pairs, row in of_groups)),
         *_lines(END, ((of_partition(partition), end) for partition, end in sorted(look.ends.items()))),
         *_lines(START, ((of_partition(partition), start) for partition, start in sorted(look.starts.items()))),
         *_lines(MEMBERS, of_members),

@@ -51,14 +51,16 @@ class Group:
 
 
 class First(NamedTuple):
-    """The first record from an offset on."""
+    """The first record from an offset on that is neither a marker nor of an aborted transaction."""
 
     is_there: bool
-    """False if nothing is left to read: what takes the offsets up to the end is deleted, or no record."""
+    """False if nothing is left to read: what takes the offsets up to the end is deleted, aborted, or no record."""
     time: int
     """Milliseconds since 1970; -1 if it has none."""
     offset: int = -1
     """Offset of the record; -1 if there is none."""
+    is_decided: bool = True
+    """False if it is not below the last stable offset, so that its transaction may be aborted yet."""
 
 
 class Problem(NamedTuple):

@@ -3,7 +3,8 @@
 The record that a group reads next changes only if its offset moves, if the record is removed, or if the log becomes
 another one. Each round sees all that: the first offset of the partition, the id of its topic, which changes when the
 topic is made anew, and the epoch of its leader, without whose change no log is cut. Compaction alone is not seen; so
-nothing is kept of topics that are compacted, or whose configuration the client may not read.
+nothing is kept of topics that are compacted, or whose configuration the client may not read. Nor is a record that may
+be of an open transaction, which may be aborted.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ class Memory:
         return {
             offset: first
             for offset in search.offsets
-            if (first := firsts.get(offset)) is not None and first.is_there and first.offset >= search.start
+            if (first := firsts.get(offset)) is not None
+            and first.is_there
+            and first.is_decided
+            and first.offset >= search.start
         }
 
 

@@ -3,8 +3,11 @@
 One request asks for many partitions, for one offset of each, and a batch serves all offsets within it. Kafka gives a
 batch whole only to the first partition of a response, to the others what is asked for; so partitions whose batches are
 large are asked for more and more, and in the end alone. Where a batch has no such record, since compaction has removed
-it or a marker of a transaction takes the offset, what follows is read in parts of growing size, a bounded number of
-times.
+it, its transaction was aborted, or a marker takes the offset, what follows is read in parts of growing size, a bounded
+number of times.
+
+Brokers say which transactions were aborted to readers of committed records, up to the last stable offset. From there on
+nothing is decided, so each record counts, and is asked for as by readers of all records.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -22,7 +25,8 @@ from kipwire.cluster.fetching import Part, fetch
 from kipwire.cluster.model import First, Problem
 from kipwire.logs.names import Partition
 from kipwire.model.errors import DecodeError, KipwireError, MissingExtraError
-from kipwire.records import read_batches
+from kipwire.records import RecordBatch, read_batches, read_committed
+from kipwire.records.control import AbortedTransaction
 
 SIZES = (1, 1 << 16, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20)
 """Bytes that are asked for from one partition alone, one time after the other. One byte stands for one batch, which
@@ -85,7 +89,7 @@ async def find_firsts(brokers: Brokers, searches: Iterable[Search]) -> tuple[Fir
 class _Progress:
     """The progress of the search in a partition."""
 
-    __slots__ = ("alone", "found", "left", "search", "size", "sizes")
+    __slots__ = ("alone", "found", "is_decided", "left", "search", "size", "sizes")
 
     def __init__(self, search: Search) -> None:
         self.search = search
@@ -95,6 +99,8 @@ class _Progress:
         """Positions that are not found yet, in order."""
         self.alone: list[int] = []
         """Positions that need a request without other partitions."""
+        self.is_decided = True
+        """False if what is left is not below the last stable offset."""
         self.size = 0
         """Bytes to ask for."""
         self.sizes = iter(SHARED_SIZES)
@@ -113,14 +119,14 @@ class _Progress:
         self.alone += self.left[:1]
         del self.left[:1]
 
-    def take(self, records: bytes) -> None:
+    def take(self, part: Part) -> None:
         """Note what batches say that begin at the next offset or before it.
 
         Raises:
             DecodeError: they are damaged.
             MissingExtraError: the library of their codec is not installed.
         """
-        firsts, reached = firsts_in(records, self.left)
+        firsts, reached = firsts_in(part.records, self.left, part.aborted if self.is_decided else None)
         self.found.update(zip(self.left, firsts, strict=False))
         del self.left[: len(firsts)]
         if self.left and self.left[0] < reached:  # no record is there
@@ -150,14 +156,14 @@ async def _ask_together(
     waiting = deque(one for one in partitions if one.left)
     while waiting:
         asked: dict[Partition, _Progress] = {}
-        size = 0
-        while waiting and size + waiting[0].size <= BYTES_AT_ONCE:
+        size, is_decided = 0, waiting[0].is_decided
+        while waiting and waiting[0].is_decided == is_decided and size + waiting[0].size <= BYTES_AT_ONCE:
             one = waiting.popleft()
             asked[one.search.partition] = one
             size += one.size
         wanted = [(partition, one.left[0], one.size) for partition, one in asked.items()]
         try:
-            parts = await fetch(brokers, leader, wanted, size)
+            parts = await fetch(brokers, leader, wanted, size, committed=is_decided)
         except Failure:
             return  # `brokers` keeps it
         except KipwireError as error:
@@ -177,10 +183,13 @@ def _note(progress: _Progress, part: Part | None, problems: list[Problem]) -> No
         problems.append(_problem(progress.search.partition, part.error_code))
         progress.left.clear()
     elif not part.records:
-        progress.grow()
+        if progress.is_decided and part.end <= progress.left[0]:
+            progress.is_decided = False
+        else:
+            progress.grow()
     else:
         try:
-            progress.take(part.records)
+            progress.take(part)
         except KipwireError:  # which says why when it is asked for alone
             progress.give_up()
 
@@ -219,10 +228,11 @@ async def _first(brokers: Brokers, search: Search, position: int) -> First | Pro
     Raises:
         KipwireError: the leader cannot be asked, or the records are damaged.
     """
-    for size in SIZES:
-        if position >= search.end:
-            return _NOTHING
-        part = (await fetch(brokers, search.leader, [(search.partition, position, size)], size)).get(search.partition)
+    sizes, is_decided = iter(SIZES), True
+    size = next(sizes)
+    while position < search.end:
+        asked = [(search.partition, position, size)]
+        part = (await fetch(brokers, search.leader, asked, size, committed=is_decided)).get(search.partition)
         if part is None:
             raise KipwireError("the leader returned nothing for it")
         if part.is_out_of_range:
@@ -230,43 +240,57 @@ async def _first(brokers: Brokers, search: Search, position: int) -> First | Pro
         if part.error_code:
             return _problem(search.partition, part.error_code)
         if not part.records:
-            return _NOTHING
-        firsts, position = firsts_in(part.records, [position])
+            if not is_decided or part.end > position:
+                return _NOTHING
+            is_decided = False  # and the same size again
+            continue
+        firsts, position = firsts_in(part.records, [position], part.aborted if is_decided else None)
         if firsts:
             return firsts[0]
-    return None
+        if (larger := next(sizes, None)) is None:
+            return None
+        size = larger
+    return _NOTHING
 
 
 _offset_of = attrgetter("offset")
 
 
-def firsts_in(data: bytes, offsets: Sequence[int]) -> tuple[list[First], int]:
+def firsts_in(
+    data: bytes, offsets: Sequence[int], aborted: Iterable[AbortedTransaction] | None = ()
+) -> tuple[list[First], int]:
     """Find the first records from offsets on in whole batches, and where to go on.
 
     Args:
         data: batches.
         offsets: at least one, in ascending order. Those at the end of which the batches have no record get none.
+        aborted: transactions in the batches that were aborted, whose records do not count; None if it is not decided
+            which are.
 
     Raises:
         DecodeError: they are damaged, or none of them has the first offset or one that follows.
         MissingExtraError: the library of their codec is not installed.
     """
     found: list[First] = []
-    reached = offsets[0]
-    for batch in read_batches(data, check_crcs=False):
-        last = batch.last_offset
+    last = -1
+
+    def batches() -> Iterator[RecordBatch]:
+        nonlocal last
+        for batch in read_batches(data, check_crcs=False):
+            last = batch.last_offset
+            yield batch
+
+    for batch in read_committed(batches(), aborted or ()):
         if last < offsets[len(found)]:
             continue
-        if not batch.is_control:
-            records, at = batch.records, 0
-            while offsets[len(found)] <= last:
-                at = bisect_left(records, offsets[len(found)], at, key=_offset_of)
-                if at == len(records):
-                    break
-                found.append(First(True, records[at].timestamp, records[at].offset))
-                if len(found) == len(offsets):
-                    return found, last + 1
-        reached = last + 1
-    if reached == offsets[0]:
-        raise DecodeError("RecordBatch", 2, "", 0, f"no batch with offset {reached} is in {len(data)} bytes")
-    return found, reached
+        records, at = batch.records, 0
+        while offsets[len(found)] <= last:
+            at = bisect_left(records, offsets[len(found)], at, key=_offset_of)
+            if at == len(records):
+                break
+            found.append(First(True, records[at].timestamp, records[at].offset, aborted is not None))
+            if len(found) == len(offsets):
+                return found, last + 1
+    if last < offsets[0]:
+        raise DecodeError("RecordBatch", 2, "", 0, f"no batch with offset {offsets[0]} is in {len(data)} bytes")
+    return found, last + 1

@@ -40,12 +40,27 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def write_logs(folder: Path, topic: str, partitions: Mapping[int, Sequence[Batch]], commits: Sequence[Commit]) -> Path:
-    """Write a folder with the partitions of one topic, and with the commits; the folder."""
+def write_logs(
+    folder: Path, topic: str, partitions: Mapping[int, Sequence[Batch | bytes]], commits: Sequence[Commit | Record]
+) -> Path:
+    """Write a folder with the partitions of one topic, and with the commits; the folder.
+
+    Args:
+        folder: to make.
+        topic: its name.
+        partitions: batches, some of which may be bytes.
+        commits: and other records of coordinators, whose offsets do not matter.
+    """
     for number, batches in partitions.items():
-        _write(folder / f"{topic}-{number}", b"".join(map(_batch, batches)))
-    of_commits = (_commit(offset, topic, commit) for offset, commit in enumerate(commits))
-    _write(folder / "__consumer_offsets-0", b"".join(of_commits))
+        of_topic = (one if isinstance(one, bytes) else _batch(one) for one in batches)
+        _write(folder / f"{topic}-{number}", b"".join(of_topic))
+    records = (
+        Record(offset=offset, timestamp=one.timestamp, key=one.key, value=one.value)
+        if isinstance(one, Record)
+        else _commit(offset, topic, one)
+        for offset, one in enumerate(commits)
+    )
+    _write(folder / "__consumer_offsets-0", b"".join(write_batch([one]) for one in records))
     return folder
 
 
@@ -54,23 +69,24 @@ def _write(folder: Path, data: bytes) -> None:
     (folder / _SEGMENT).write_bytes(data)
 
 
-def _ms(seconds: float | None) -> int:
+def ms(seconds: float | None) -> int:
+    """Return a time of these logs in milliseconds since 1970; -1 for none."""
     return -1 if seconds is None else round(at(seconds).timestamp() * 1000)
 
 
 def _batch(batch: Batch) -> bytes:
     records = [
-        Record(offset=batch.first + index, timestamp=_ms(time), value=b"v") for index, time in enumerate(batch.times)
+        Record(offset=batch.first + index, timestamp=ms(time), value=b"v") for index, time in enumerate(batch.times)
     ]
     if batch.append_time is None:
         return write_batch(records)
-    first, last = records[0].timestamp, _ms(batch.append_time)
+    first, last = records[0].timestamp, ms(batch.append_time)
     return write_batch(records, timestamp_type="LogAppendTime", base_timestamp=first, max_timestamp=last)
 
 
-def _commit(offset: int, topic: str, commit: Commit) -> bytes:
+def _commit(offset: int, topic: str, commit: Commit) -> Record:
     key = b"\0\1" + OffsetCommitKey(group=commit.group, topic=topic, partition=commit.partition).encode()
     value = None
     if commit.offset is not None:
-        value = b"\0\4" + OffsetCommitValue(offset=commit.offset, commit_timestamp=_ms(commit.time)).encode()
-    return write_batch([Record(offset=offset, timestamp=_ms(commit.time), key=key, value=value)])
+        value = b"\0\4" + OffsetCommitValue(offset=commit.offset, commit_timestamp=ms(commit.time)).encode()
+    return Record(offset=offset, timestamp=ms(commit.time), key=key, value=value)

@@ -7,7 +7,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kipjobs.engines import Column, DataFrame, Frame, Functions, functions_of
 from kipwire.logs.internal_topics import INTERNAL_TOPICS
@@ -19,7 +19,10 @@ OF_BATCHES = ("topic", "partition", "last_offset", "max_timestamp")
 
 COMMIT = "OffsetCommit"
 """The type of record that has a commit."""
-_CLASSIC = "GroupMetadata"
+CLASSIC = "GroupMetadata"
+"""The type of record that has all members of a classic group."""
+CURRENT = "ConsumerGroupCurrentMemberAssignment"
+"""The type of record that has the partitions of one member of a group of KIP-848."""
 _MEMBERS = {
     "ConsumerGroupMemberMetadata": ("consumer", "consumer_group_member_metadata"),
     "ShareGroupMemberMetadata": ("share", "share_group_member_metadata"),
@@ -32,7 +35,7 @@ _EPOCHS = {
     "StreamsGroupMetadata": ("streams", "streams_group_metadata"),
 }
 """By type of record that has a group's epoch: the kind of group, and the record's column."""
-TYPES = (COMMIT, _CLASSIC, *_MEMBERS, *_EPOCHS)
+TYPES = (COMMIT, CLASSIC, CURRENT, *_MEMBERS, *_EPOCHS)
 """The types of records that these functions decode."""
 _MEMBER = ("member_id", "client_id", "client_host")
 _MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
@@ -49,7 +52,7 @@ def commits(log: Frame) -> Frame:
     record = sf.from_coordinator("key", "value", types=[COMMIT])
     key, value = sf.col("record.key.offset_commit"), sf.col("record.value.offset_commit")
     return (
-        _coordinator_rows(log, record)
+        coordinator_rows(log, record)
         .where(sf.col("record.type") == COMMIT)
         .select(
             key["group"].alias("group"),
@@ -188,15 +191,12 @@ def membership(log: Frame) -> Frame:
     the number of the group's new generation or epoch.
     """
     sf = functions_of(log)
-    kinds = {_CLASSIC: "classic", **{type_: kind for type_, (kind, _) in {**_MEMBERS, **_EPOCHS}.items()}}
+    kinds = {CLASSIC: "classic", **{type_: kind for type_, (kind, _) in {**_MEMBERS, **_EPOCHS}.items()}}
     record = sf.from_coordinator("key", "value", types=kinds)
     of_type = sf.Window.partitionBy("group", "type").orderBy("log_offset")
     of_member = sf.Window.partitionBy("group", "type", "member.member_id").orderBy("log_offset")
-    # Most records are commits: to leave them out by the first bytes of their keys is cheaper than to decode them.
-    numbers = [f"{number:04X}" for number, one in types_of("group").items() if one.name in kinds]
-    of_kinds = log.where(sf.hex(sf.substring("key", 1, 2)).isin(*numbers))
     return (
-        _coordinator_rows(of_kinds, record)
+        coordinator_rows(rows_of_types(log, kinds), record)
         .where(sf.col("record.type").isin(*kinds))
         .select(
             sf.col("timestamp").alias("time"),
@@ -228,7 +228,18 @@ def membership(log: Frame) -> Frame:
     )
 
 
-def _coordinator_rows(log: Frame, record: Column) -> Frame:
+def rows_of_types(log: Frame, types: Iterable[str]) -> Frame:
+    """Return the rows with records of these types, by the first bytes of their keys.
+
+    Most records are commits: to leave them out so is cheaper than to decode them.
+    """
+    sf, wanted = functions_of(log), set(types)
+    numbers = [f"{number:04X}" for number, one in types_of("group").items() if one.name in wanted]
+    return log.where(sf.hex(sf.substring("key", 1, 2)).isin(*numbers))
+
+
+def coordinator_rows(log: Frame, record: Column) -> Frame:
+    """Return the records of `__consumer_offsets`, decoded, with their places."""
     sf = functions_of(log)
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),
@@ -295,7 +306,7 @@ def _of_classic(sf: Functions) -> Column:
     """Return the members of a classic group that are new or gone since its record before, as events."""
     joined = sf.transform(sf.array_except("members", "members_before"), lambda one: _events(sf, sf.lit("joined"), one))
     left = sf.transform(sf.array_except("members_before", "members"), lambda one: _events(sf, sf.lit("left"), one))
-    return sf.when(sf.col("type") == _CLASSIC, sf.concat(joined, left)).otherwise(_none(sf))
+    return sf.when(sf.col("type") == CLASSIC, sf.concat(joined, left)).otherwise(_none(sf))
 
 
 def _of_member(sf: Functions) -> Column:

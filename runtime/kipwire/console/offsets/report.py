@@ -28,6 +28,7 @@ from kipwire.cluster.lag import (
     totals_of,
 )
 from kipwire.cluster.model import Group, Look, Member
+from kipwire.logs.names import Partition
 from kipwire.tools.text import count_of, has_colour, printable_line, style_line
 from kipwire.tools.times import duration_text, moment_text
 
@@ -83,7 +84,7 @@ def text_of(report: Report, *, all_rows: bool) -> Iterator[str]:
     yield style_line([(printable_line(heading), "bold")], coloured=coloured)
     yield "\n"
     for name, number, more, style in _total_lines(report.totals):
-        yield style_line([(f"{name:<16}{number:>9}  {more}".rstrip(), style)], coloured=coloured)
+        yield style_line([(f"{name:<17}{number:>8}  {more}".rstrip(), style)], coloured=coloured)
     if report.look.problems:
         yield "\n" + style_line([("What could not be read", "bold")], coloured=coloured)
         for problem in report.look.problems[: None if all_rows else MOST_SHOWN]:
@@ -108,15 +109,18 @@ def _total_lines(totals: Totals) -> Iterator[tuple[str, str, str, str]]:
     with_members = f"{totals.with_members:,} with members, {count_of(totals.partitions, 'partition')}"
     yield "groups", f"{totals.groups:,}", with_members, ""
     records = "" if not totals.lag else f", {count_of(totals.lag, 'record')}"
+    unread = f", {totals.unread:,} unread" if totals.unread != totals.lag else ""
     oldest = f", up to {duration_text(totals.seconds)}" if totals.seconds else ""
-    yield _total("behind", totals.behind, f"{records}{oldest}", "yellow")
+    yield _total("behind", totals.behind, f"{records}{unread}{oldest}", "yellow")
     if totals.stalled is None:
         yield "stalled", _UNKNOWN, "not checked; use --stalled-after 30", ""
     else:
         yield _total("stalled", totals.stalled, "", "red")
     yield _total("without a reader", totals.without_reader, " that no member reads", "red")
-    if totals.removed.groups:
-        yield _total("too late", totals.removed, " whose next record was removed", "red")
+    if totals.without_offset.groups:
+        yield _total("without an offset", totals.without_offset, " that members read and do not commit", "red")
+    if totals.too_late.groups:
+        yield _total("too late", totals.too_late, " whose next record was removed", "red")
     if totals.ahead.groups:
         yield _total("ahead", totals.ahead, " that end before the offset", "red")
     if totals.gone.groups:
@@ -141,12 +145,16 @@ class _Table:
 def _tables(report: Report) -> Iterator[_Table]:
     """Make the tables: faults by group and topic, then everything."""
     rows = report.rows
-    stands = {(one.row.group, one.row.partition): one.seconds for one in report.stalled or ()}
+    stalled = _by_place(report)
     yield _wrong(
         "Stalled: records are unread, and the offset does not move",
         [one.row for one in report.stalled or ()],
-        ("lag", "stands for"),
-        lambda own: (f"{_lag(own):,}", duration_text(max(stands[row.group, row.partition] for row in own))),
+        ("lag", "stands for", "the topic"),
+        lambda own: (
+            f"{_lag(own):,}",
+            duration_text(max(stalled[row.group, row.partition].seconds for row in own)),
+            _growth([stalled[row.group, row.partition] for row in own]),
+        ),
     )
     yield _wrong(
         "Without a reader: records are unread, and no member of the group reads them",
@@ -155,10 +163,16 @@ def _tables(report: Report) -> Iterator[_Table]:
         lambda own: (f"{_lag(own):,}", duration_text(_oldest(own))),
     )
     yield _wrong(
+        "Without an offset: members read the partitions, and have committed nothing",
+        [row for row in rows if row.has_no_offset],
+        ("offsets there",),
+        lambda own: (f"{sum((row.end or 0) - (row.start or 0) for row in own):,}",),
+    )
+    yield _wrong(
         "Too late: the next records were removed before the group has read them",
-        [row for row in rows if row.removed],
+        [row for row in rows if row.too_late],
         ("removed",),
-        lambda own: (f"{sum(row.removed for row in own):,}",),
+        lambda own: (f"{sum(row.too_late for row in own):,}",),
     )
     yield _wrong(
         "Ahead: the log ends before the offset of the group",
@@ -174,13 +188,14 @@ def _tables(report: Report) -> Iterator[_Table]:
     )
     yield _Table(
         "Offsets and lag",
-        ("group", "partition", "offset", "end", "lag", "behind by", "read by"),
+        ("group", "partition", "offset", "end", "lag", "unread", "behind by", "read by"),
         [
             (
                 *_place(row),
                 _number(row.offset),
                 _number(row.end),
                 _number(row.lag),
+                _UNKNOWN if row.unread is None and row.lag is not None else _number(row.unread),
                 "-" if row.lag is None else duration_text(row.seconds),
                 _readers(row),
             )
@@ -200,15 +215,27 @@ def _wrong(title: str, rows: list[Row], header: Sequence[str], cells: Callable[[
     return _Table(title, ("group", "topic", "partitions", *header), lines, 2)
 
 
+def _by_place(report: Report) -> dict[tuple[str, Partition], Stalled]:
+    return {(one.row.group, one.row.partition): one for one in report.stalled or ()}
+
+
+def _growth(stalled: list[Stalled]) -> str:
+    """Format by how much partitions have grown meanwhile."""
+    grown = [one.grown for one in stalled if one.grown is not None]
+    if not grown:
+        return _UNKNOWN
+    return f"grew by {sum(grown):,}" if any(grown) else "is quiet"
+
+
 def _lag(rows: list[Row]) -> int:
     return sum(row.lag or 0 for row in rows)
 
 
 def _oldest(rows: list[Row]) -> float | None:
-    """Find the highest lag in seconds; None if none of those that are behind is known."""
-    if not any(row.lag for row in rows):
+    """Find the highest lag in seconds; None if none of those with unread records is known."""
+    if not any(row.is_unread for row in rows):
         return 0.0
-    return max((row.seconds for row in rows if row.lag and row.seconds is not None), default=None)
+    return max((row.seconds for row in rows if row.is_unread and row.seconds is not None), default=None)
 
 
 def _by_group(report: Report) -> list[tuple[Group, list[Row]]]:
@@ -254,11 +281,13 @@ def json_of(report: Report) -> Iterator[str]:
         with_members=totals.with_members,
         partitions=totals.partitions,
         lag=totals.lag,
+        unread=totals.unread,
         lag_seconds=totals.seconds,
         behind=_count(totals.behind),
         stalled=None if totals.stalled is None else _count(totals.stalled),
         without_reader=_count(totals.without_reader),
-        removed=_count(totals.removed),
+        without_offset=_count(totals.without_offset),
+        too_late=_count(totals.too_late),
         ahead=_count(totals.ahead),
         gone=_count(totals.gone),
         problems=len(report.look.problems),
@@ -266,9 +295,10 @@ def json_of(report: Report) -> Iterator[str]:
     for group, own in _by_group(report):
         members = None if group.members is None else [_member(one) for one in group.members]
         yield _line("group", group=group.name, kind=group.kind, state=group.state, lag=_lag(own), members=members)
-    stalled = {(one.row.group, one.row.partition): one.seconds for one in report.stalled or ()}
+    stalled = _by_place(report)
     for row in report.rows:
         topic, partition = row.partition
+        stands = stalled.get((row.group, row.partition))
         yield _line(
             "partition",
             group=row.group,
@@ -279,8 +309,13 @@ def json_of(report: Report) -> Iterator[str]:
             start_offset=row.start,
             end_offset=row.end,
             lag=row.lag,
+            unread=row.unread,
             lag_seconds=row.seconds,
-            stalled_seconds=stalled.get((row.group, row.partition)),
+            too_late=row.too_late,
+            ahead=row.ahead,
+            without_offset=row.has_no_offset,
+            stalled_seconds=None if stands is None else stands.seconds,
+            grown=None if stands is None else stands.grown,
             readers=None if row.readers is None else [_member(one) for one in row.readers],
         )
     for problem in report.look.problems:
