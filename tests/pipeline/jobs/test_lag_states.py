@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_messages.consumer_protocol_assignment.v0 import ConsumerProtocolAssignment, TopicPartition
-from kafka_messages.group_metadata_key.v2 import GroupMetadataKey
+from kafka_messages.group_metadata_key.v0 import GroupMetadataKey
 from kafka_messages.group_metadata_value.v3 import GroupMetadataValue, MemberMetadata
 from kipjobs.engines.embedded.session import EmbeddedSession
 from kipjobs.jobs.offsets.report import offsets_report
@@ -23,6 +23,7 @@ from kipwire.cluster.fetching import Part
 from kipwire.cluster.lag import Row, Stand, find_stalled, rows_of, totals_of
 from kipwire.cluster.metrics import metrics_of
 from kipwire.cluster.model import Group, Kind, Look, Member
+from kipwire.cluster.settings import Settings
 from kipwire.logs.names import Partition
 from kipwire.records import Record, RecordBatch, read_batches
 from kipwire.records.control import control_type
@@ -83,7 +84,7 @@ def look(monkeypatch: pytest.MonkeyPatch) -> Look:
         if state.offset is not None and state.offset < end_of(state)
     }
     searches = unread.searches_of(behind, dict.fromkeys(ends, LEADER), starts, ends)
-    firsts, problems = asyncio.run(unread.find_firsts(Brokers("kafka:9092"), searches))
+    firsts, problems = asyncio.run(unread.find_firsts(Brokers("kafka:9092", Settings()), searches))
     assert not problems
     groups = tuple(
         Group(name, Kind.CLASSIC, "Stable", (Member("m", "c", "h", frozenset((PLACES[name],))),), offsets)

@@ -113,8 +113,8 @@ STATES: Mapping[str, State] = {
     ),
     "the rest was compacted": State(2, [plain(0, 100, 100), emptied(2, 9)], Verdict(8, 0)),
     "ahead of a topic that was made anew": State(500, [_TEN], Verdict(0, 0, ahead=490)),
-    "a time in the future": State(10, [_TEN, plain(10, _FAR)], Verdict(1, 1, None, True, None)),
-    "no time": State(10, [_TEN, write_batch([Record(offset=10, timestamp=-1)])], Verdict(1, 1, None, True, None)),
+    "a time in the future": State(10, [_TEN, plain(10, _FAR)], Verdict(1, 1, None, True, 1)),
+    "no time": State(10, [_TEN, write_batch([Record(offset=10, timestamp=-1)])], Verdict(1, 1, None, True, 1)),
     "nothing is committed": State(None, [_TEN], Verdict(None, None, None, without_offset=True)),
     "nothing is committed, or there": State(None, [], Verdict(None, None, None)),
 }
