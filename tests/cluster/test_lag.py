@@ -13,6 +13,7 @@ from kipwire.cluster.lag import (
     Row,
     Stand,
     age,
+    count_unread,
     find_stalled,
     largest_first,
     rows_of,
@@ -73,8 +74,19 @@ def test_lag_in_seconds_is_the_age_of_the_first_unread_record() -> None:
     assert age(6, None, NOW) is None
     assert age(6, First(True, -1), NOW) is None
     assert age(6, First(True, round(NOW * 1000) + 1), NOW) is None
-    assert age(6, First(False, -1), NOW) == 0
+    assert age(0, First(False, -1), NOW) == 0
     assert age(0, None, NOW) == 0
+
+
+def test_unread_is_counted_from_the_first_record_that_a_consumer_may_still_get() -> None:
+    assert count_unread(4, 10, First(True, 0, 4)) == 6
+    assert count_unread(4, 10, First(True, 0, 7)) == 3
+    assert count_unread(4, 10, First(True, 0, 12)) == 0  # it came after the end was asked for
+    assert count_unread(4, 10, First(False, -1)) == 0
+    assert count_unread(4, 10, None) is None
+    assert row(look(group("billing", {C: 7})), C).unread == 0
+    new = look(group("billing", {A: 4}), firsts={A: {4: First(True, round(NOW * 1000), 4)}})
+    assert (row(new).seconds, row(new).is_unread) == (0, True)  # its age is 0, and it is unread
 
 
 def test_members_without_offsets_have_rows_and_offsets_without_members_no_reader() -> None:
@@ -103,28 +115,27 @@ def test_totals_count_groups_and_partitions() -> None:
     totals = totals_of(of, rows, None)
     assert (totals.groups, totals.with_members, totals.partitions, totals.lag) == (2, 1, 4, 23)
     assert totals.seconds == pytest.approx(2.5)
-    assert (totals.behind, totals.without_reader, totals.removed) == (Count(1, 2), Count(1, 1), Count(1, 1))
+    assert (totals.behind, totals.without_reader, totals.too_late) == (Count(1, 2), Count(1, 1), Count(1, 1))
+    assert (totals.unread, totals.without_offset) == (23, Count(0, 0))
     assert (totals.ahead, totals.gone, totals.stalled) == (Count(1, 1), Count(1, 1), None)
     assert [one.lag for one in largest_first(rows)] == [17, 6, 0, 0]
 
 
-def test_who_stands_still_needs_time_unread_records_and_growth() -> None:
+def test_who_stands_still_needs_time_and_unread_records_whether_the_topic_grows_or_not() -> None:
     first = look(group("billing", {A: 4, B: 20}))
     stands = stands_of(first, rows_of(first))
-    assert stands["billing", A] == Stand(4, NOW, None)
+    assert stands["billing", A] == Stand(4, NOW, 10)
     second = look(group("billing", {A: 4, B: 20}), time=NOW + 60)
     stands = stands_of(second, rows_of(second), stands)
     (found,) = find_stalled(rows_of(second), stands, second.time, 60)
-    assert (found.row.partition, found.seconds, found.grown) == (A, 60, None)
+    assert (found.row.partition, found.seconds, found.grown) == (A, 60, 0)
     assert not find_stalled(rows_of(second), stands, second.time, 61)
     moved = look(group("billing", {A: 5, B: 20}), time=NOW + 70)
     stands = stands_of(moved, rows_of(moved), stands)
     assert stands["billing", A] == Stand(5, NOW + 70, 10)
-    later = look(group("billing", {A: 5, B: 20}), time=NOW + 200)
+    later = look(group("billing", {A: 5, B: 20}), time=NOW + 200, ends={A: 11, B: 20, C: 30})
     stands = stands_of(later, rows_of(later), stands)
-    assert not find_stalled(rows_of(later), stands, later.time, 60)  # nothing has come since it moved
-    grown = replace(later, ends={A: 11, B: 20, C: 30})
-    (found,) = find_stalled(rows_of(grown), stands_of(grown, rows_of(grown), stands), grown.time, 60)
+    (found,) = find_stalled(rows_of(later), stands, later.time, 60)
     assert (found.row.partition, found.seconds, found.grown) == (A, 130, 1)
 
 
@@ -170,6 +181,6 @@ def test_what_is_wrong_is_shown_with_one_line_for_each_group_and_topic() -> None
     titles = [part.splitlines()[0].partition(":")[0] for part in parts[3:]]
     assert titles == ["Stalled", "Without a reader", "Too late", "Ahead", "Groups", "Offsets and lag"]
     assert parts[3].splitlines()[1:] == [
-        "group    topic   partitions  lag  stands for",
-        "billing  orders           2   23  1 min 30 s",
+        "group    topic   partitions  lag  stands for  the topic",
+        "billing  orders           2   23  1 min 30 s   is quiet",
     ]

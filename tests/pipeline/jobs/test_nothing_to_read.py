@@ -38,6 +38,7 @@ def test_a_lag_of_markers_or_removed_records_is_no_time_and_does_not_stand_still
     report = offsets_report(session, CASES / case)
     (group,) = table(report, "groups")
     assert (group["lag"], group["lag_seconds"]) == (lag, 0.0)  # LAG of kafka-consumer-groups, too
+    assert (group["unread"], group["too_late"]) == (0, lag if case == "log-start" else 0)
     assert table(report, "stalled") == []
     assert "stalled_seconds{" not in exposition(report.metrics)
 

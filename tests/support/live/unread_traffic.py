@@ -55,9 +55,10 @@ def at(number: int) -> int:
     return START + 1001 * number
 
 
-_KEPT = {"retention.ms": "-1"}
+KEPT = {"retention.ms": "-1"}
 """Config of the topics: without it a broker deletes records older than a week, 30 seconds after its start."""
-_OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
+OFTEN = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
+"""Config of a topic that is compacted as soon as there is something to remove."""
 
 
 @cache
@@ -93,9 +94,9 @@ def make_topics(address: str) -> None:
     with admin_client(address) as admin:
         admin.create_topics(
             [
-                NewTopic(TIMED, 7, 1, topic_configs=_KEPT),
-                NewTopic(APPENDED, 1, 1, topic_configs={**_KEPT, "message.timestamp.type": "LogAppendTime"}),
-                NewTopic(COMPACTED, 1, 1, topic_configs=_OFTEN),
+                NewTopic(TIMED, 7, 1, topic_configs=KEPT),
+                NewTopic(APPENDED, 1, 1, topic_configs={**KEPT, "message.timestamp.type": "LogAppendTime"}),
+                NewTopic(COMPACTED, 1, 1, topic_configs=OFTEN),
             ],
             wait_for_metadata=True,
         )

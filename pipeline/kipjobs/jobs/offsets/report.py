@@ -200,7 +200,9 @@ def _groups_table(groups: DataFrame) -> Table:
     """Return the table of present offsets."""
     sf = functions_of(groups)
     order = (sf.desc("lag"), "group", "topic", "partition")
-    return Table("groups", "Offsets and lag of groups", groups, order, hidden=("start_offset", "too_late", "lag_at_commit"))
+    return Table(
+        "groups", "Offsets and lag of groups", groups, order, hidden=("start_offset", "too_late", "lag_at_commit")
+    )
 
 
 def _stalled_table(stalled: DataFrame, note: str) -> Table:
