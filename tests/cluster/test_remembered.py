@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
 from kafka_messages.delete_records_request.v2 import (
     DeleteRecordsPartition,
@@ -102,6 +103,24 @@ def test_records_are_read_again_only_when_they_may_have_changed(
 def test_what_a_compacted_topic_had_is_not_believed_when_it_is_compacted_no_more(broker: FakeBroker) -> None:
     found = asyncio.run(rounds(broker, policy("compact"), policy("delete"), lambda _: None))
     assert [fetched for _, fetched in found] == [1, 1, 1, 0]
+
+
+def test_a_record_of_an_open_transaction_is_not_believed_until_it_is_committed(broker: FakeBroker) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": "paid"})
+    producer.init_transactions(30)
+
+    def begin(_: FakeBroker) -> None:
+        committed(broker, "billing", {("orders", 0): 4, ("orders", 1): 4})
+        producer.begin_transaction()
+        producer.produce("orders", b"x", partition=0, timestamp=TIME)
+        assert producer.flush(30) == 0
+
+    def abort(_: FakeBroker) -> None:
+        producer.abort_transaction(30)
+
+    found = asyncio.run(rounds(broker, begin, lambda _: None, abort))
+    firsts = [seen.firsts.get(Partition("orders", 0), {}).get(4) for seen, _ in found[1:]]
+    assert firsts == [First(True, TIME, 4, False)] * 2 + [First(False, -1)]
 
 
 def test_another_leader_is_asked_again() -> None:

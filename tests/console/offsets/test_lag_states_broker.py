@@ -9,7 +9,6 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from html.parser import HTMLParser
 from itertools import count, repeat
 from pathlib import Path
 from time import monotonic, sleep, time
@@ -287,30 +286,15 @@ def by_folder(offsets: Offsets, page: Path) -> dict[str, Verdict]:
     return found
 
 
-class Tables(HTMLParser):
-    """Names of groups in the tables of a page, by title."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: dict[str, set[str]] = {}
-        self._title, self._in = "", ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._in = "h2" if tag == "h2" else "group" if ("data-label", "group") in attrs else ""
-        self._title = "" if tag == "h2" else self._title
-
-    def handle_data(self, data: str) -> None:
-        if self._in == "h2":
-            self._title += data
-        elif self._in == "group" and data.endswith(f"-{RUN}"):
-            self.found.setdefault(self._title.strip(), set()).add(data.removesuffix(f"-{RUN}"))
-        self._in = self._in if self._in == "h2" else ""
-
-
 def on_page(page: Path) -> dict[str, set[str]]:
-    tables = Tables()
-    tables.feed(page.read_text())
-    return tables.found
+    """Return the names of groups in the tables of a page, by title."""
+    found = {}
+    for section in page.read_text().split("<section")[1:]:
+        title = section.partition("<h2>")[2].partition("</h2>")[0]
+        rows = section.partition('<script type="application/json">')[2].partition("</script>")[0]
+        groups = [row[0] for row in json.loads(rows or "[]")]
+        found[title] = {group.removesuffix(f"-{RUN}") for group in groups if group.endswith(f"-{RUN}")}
+    return found
 
 
 def by_exporter() -> dict[str, dict[str, float]]:

@@ -13,7 +13,7 @@ import pytest
 from kafka_messages.consumer_protocol_assignment.v0 import ConsumerProtocolAssignment, TopicPartition
 from kafka_messages.group_metadata_key.v0 import GroupMetadataKey
 from kafka_messages.group_metadata_value.v3 import GroupMetadataValue, MemberMetadata
-from kipjobs.engines.embedded.session import EmbeddedSession
+from kipjobs.engines import Session
 from kipjobs.jobs.offsets.report import offsets_report
 from kipjobs.report.metrics import exposition
 from kipjobs.report.report import total_row
@@ -29,8 +29,14 @@ from kipwire.records import Record, RecordBatch, read_batches
 from kipwire.records.control import control_type
 from tests.support.subjects.exposition import by_labels, samples
 from tests.support.subjects.lag_states import NOW, STALLED_AFTER, STATES, State, Verdict
-from tests.support.subjects.offset_logs import Batch, Commit, at, ms, write_logs
+from tests.support.subjects.offset_logs import Batch, Commit, ms, write_logs
 from tests.support.subjects.spark_tables import rows
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 PLACES = {name: Partition("t", number) for number, name in enumerate(STATES)}
 LEADER = Node(1, ("kafka", 9092))
@@ -154,12 +160,11 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def of_folder(folder: Path) -> tuple[dict[str, Verdict], str, dict[str, int]]:
+def of_folder(session: Session, folder: Path) -> tuple[dict[str, Verdict], str, dict[str, int]]:
     """Return the same of the job."""
-    with EmbeddedSession() as session:
-        report = offsets_report(session, folder, STALLED_AFTER)
-        tables = {one.name: rows(one.frame) for one in report.tables}
-        text, totals = exposition(report.metrics), total_row(report)
+    report = offsets_report(session, folder, STALLED_AFTER)
+    tables = {one.name: rows(one.frame) for one in report.tables}
+    text, totals = exposition(report.metrics), total_row(report)
     stalled = {row["group"]: row for row in tables["stalled"]}
     without = {row["group"] for row in tables["without_offset"]}
     assert {row["group"]: row["too_late"] for row in tables["too_late"]} == {
@@ -180,10 +185,10 @@ def of_folder(folder: Path) -> tuple[dict[str, Verdict], str, dict[str, int]]:
     return verdicts, text, totals
 
 
-def test_each_state_has_one_verdict_by_brokers_and_by_folders(look: Look, folder: Path) -> None:
+def test_each_state_has_one_verdict_by_brokers_and_by_folders(look: Look, session: Session, folder: Path) -> None:
     expected = {name: state.verdict for name, state in STATES.items()}
     by_brokers, metrics, totals = of_look(look)
-    by_folder, metrics_of_folder, totals_of_folder = of_folder(folder)
+    by_folder, metrics_of_folder, totals_of_folder = of_folder(session, folder)
     for name, verdict in expected.items():
         assert by_brokers[name] == verdict, name
         assert by_folder[name] == verdict, name
@@ -196,8 +201,3 @@ def test_each_state_has_one_verdict_by_brokers_and_by_folders(look: Look, folder
         assert by_name and by_name == by_labels(of_job, series, labels), kind
     seconds = ("kafka_consumergroup_group_lag_seconds", ("group", "topic", "partition"))
     assert by_labels(found, *seconds) == by_labels(of_job, *seconds)
-
-
-def test_states_are_as_of_the_time_that_they_say() -> None:
-    assert at(NOW).timestamp() * 1000 == ms(NOW)
-    assert {state.verdict.is_stalled for state in STATES.values()} == {True, False}

@@ -140,6 +140,7 @@ def test_what_stands_still_with_unread_records_is_stalled(session: Session, tmp_
         ("before the log", 20, 34, at(10), 290.0, None, at(10)),
         ("back", 3, 12, at(100), 200.0, 5, at(100)),
         ("stuck", 7, 8, at(40), 260.0, 5, at(250)),
+        ("came back", 7, 8, at(210), 90.0, 0, at(210)),
         ("quiet topic", 1, 2, at(10), 290.0, 0, at(10)),
     ]
     # The time that an offset must stand still is a choice; one that stands for exactly that long counts.
