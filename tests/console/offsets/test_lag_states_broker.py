@@ -310,11 +310,9 @@ def by_exporter() -> dict[str, dict[str, float]]:
             found = samples(answer.read().decode())
         process.terminate()
     every = ("kafka_consumergroup_lag", *(f"kipwire_consumergroup_{word}" for word in WORDS))
+    places = ("consumergroup", "topic", "partition")
     return {
-        name: {
-            group.removesuffix(f"-{RUN}"): value
-            for (group,), value in by_labels(found, name, ("consumergroup",)).items()
-        }
+        name: {group.removesuffix(f"-{RUN}"): number for (group, *_), number in by_labels(found, name, places).items()}
         for name in every
     }
 
