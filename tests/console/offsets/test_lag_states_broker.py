@@ -230,6 +230,8 @@ def states() -> Iterator[None]:
     ):
         sleep(STALLED_AFTER + 1)
         yield
+    with admin_client(ADDRESS) as admin:  # with them the offsets of groups go
+        admin.delete_topics([TOPIC, CLEANED, ANEW, OWNED, OWNED_TOO, NEW])
 
 
 EXPECTED = {

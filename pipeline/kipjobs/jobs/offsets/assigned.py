@@ -6,12 +6,23 @@ names the metadata log has.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
 from kipjobs.engines import Frame, functions_of
 from kipjobs.jobs.offsets.tables import CLASSIC, CURRENT, coordinator_rows, rows_of_types
+from kipwire.cluster.groups import parse_assignment
 
-_VERSION_BYTES = 2
-_ASSIGNMENT = "ConsumerProtocolAssignment"
 _MEMBER = ("member_id", "client_id", "client_host")
+_ASSIGNED = pa.schema(
+    [
+        ("group", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        *[(name, pa.string()) for name in _MEMBER],
+    ]
+)
 
 
 def by_name(log: Frame) -> Frame:
@@ -29,17 +40,19 @@ def by_name(log: Frame) -> Frame:
         .agg(sf.max_by("record.value.group_metadata", "log_offset").alias("last"))
     )
     members = last.where(sf.col("last").isNotNull()).select("group", sf.explode("last.members").alias("member"))
-    # Each version of an assignment begins as version 0.
-    data = sf.octets("member.assignment", _VERSION_BYTES + 1)
-    topics = members.select(
-        "group", *[f"member.{name}" for name in _MEMBER], sf.from_message(data, _ASSIGNMENT, 0).alias("assignment")
-    ).select("group", *_MEMBER, sf.explode("assignment.assigned_partitions").alias("of_topic"))
-    return topics.select(
-        "group",
-        sf.col("of_topic.topic").alias("topic"),
-        sf.explode("of_topic.partitions").alias("partition"),
-        *_MEMBER,
-    )
+    assignments = members.select("group", *[f"member.{name}" for name in (*_MEMBER, "assignment")])
+    return sf.map_batches(assignments, _partitions_of, _ASSIGNED)
+
+
+def _partitions_of(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Make a row of each partition of an assignment."""
+    for batch in batches:
+        rows = [
+            {**row, "topic": topic, "partition": number}
+            for row in batch.to_pylist()
+            for topic, number in sorted(parse_assignment(row.pop("assignment") or b""))
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema=_ASSIGNED)
 
 
 def by_topic_id(log: Frame) -> Frame:

@@ -81,7 +81,10 @@ def metrics_of(
 STALLED_AFTER = 60
 """Seconds that an offset must stand still to be listed: consumers commit every five seconds by default."""
 
-_STALLED_NOTE = "Records are unread, and the offset has not moved for {seconds} seconds or longer. Where grown is 0 the topic is quiet."
+_STALLED_NOTE = (
+    "Records are unread, and the offset has not moved for {seconds} seconds or longer. Where grown is 0, the topic is "
+    "quiet."
+)
 
 
 def offsets_report(session: Session, roots: Roots, stalled_after: int = STALLED_AFTER, mode: Mode = FAILFAST) -> Report:
