@@ -58,17 +58,14 @@ MESSAGES = {
         """),
     ),
 }
-SET = (
-    octets("""
+SET = octets("""
     0000000000000000 00000033  # Offset 0, Length 51
     872982b7 02 0000           # CRC, Magic, Attributes
     00000001                   # OffsetDelta 1
     0000000000000001           # MaxTimestamp 1
     0000000000000009           # PID 9
     0000 00000000              # Epoch 0, Sequence 0
-""")
-    + KEY_AND_VALUE
-)
+""") + KEY_AND_VALUE
 
 
 def a_set(**values: Any) -> message_set.MessageSet:

@@ -19,9 +19,9 @@ def test_there_are_bytes_of_every_message_and_version() -> None:
 
 
 def test_the_bytes_are_those_that_the_documents_give() -> None:
-    assert proposal_bytes.FILE.read_text(encoding="utf-8") == proposal_bytes.text(), (
-        "run tests/support/proposal_bytes.py"
-    )
+    assert (
+        proposal_bytes.FILE.read_text(encoding="utf-8") == proposal_bytes.text()
+    ), "run tests/support/proposal_bytes.py"
 
 
 @of_each(

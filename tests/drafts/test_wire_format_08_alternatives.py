@@ -134,17 +134,14 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
         octets("""
             0000001c 00000007 0000 0006  # size 28, correlation_id 7, version_id 0, error 6
             0001 00000102                # set_ids: 1: 258
-        """)
-        + RESULTS,
+        """) + RESULTS,
     ),
     "FetchRequest after an optional Hello": (
         fetch(fetch_hello_v0.FetchRequestAfterHello, fetch_hello_v0, correlation_id=7, min_bytes=1024),
         octets("""
             00000025 0004 0000 00000007  # size 37, request_type_id 4, version_id 0, correlation_id 7
             ffffffff                     # replica_id -1
-        """)
-        + LONG_POLL
-        + TOPICS,
+        """) + LONG_POLL + TOPICS,
     ),
     "FetchRequest after a required Hello": (
         fetch(fetch_hello_v1.FetchRequestAfterHello, fetch_hello_v1, correlation_id=7, min_bytes=1024, replica_id=9),
@@ -157,9 +154,7 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
         octets("""
             00000024 0004 0000 0001 63   # size 36, request_type_id 4, version_id 0, client_id
             ffffffff                     # replica_id -1
-        """)
-        + LONG_POLL
-        + TOPICS,
+        """) + LONG_POLL + TOPICS,
     ),
     "FetchRequest with a flag": (
         fetch(
@@ -173,17 +168,14 @@ FRAMES: dict[str, tuple[Any, bytes]] = {
         octets("""
             00000025 0004 0000 00000007  # size 37, request_type_id 4, version_id 0, correlation_id 7
             0001 63 01                   # client_id, flag 1
-        """)
-        + LONG_POLL
-        + TOPICS,
+        """) + LONG_POLL + TOPICS,
     ),
     "FetchRequest without min_size": (
         fetch(fetch_delay_v0.FetchRequestWithoutMinBytes, fetch_delay_v0, correlation_id=7, client_id="c"),
         octets("""
             00000024 0004 0000 00000007  # size 36, request_type_id 4, version_id 0, correlation_id 7
             0001 63 ffffffff 000003e8    # client_id, replica_id -1, max_wait 1000
-        """)
-        + TOPICS,
+        """) + TOPICS,
     ),
     "FetchResponse after a required Hello": (
         fetched_hello_v1.FetchResponseAfterHello(correlation_id=7, error=-1, data=data(fetched_hello_v1)),

@@ -39,8 +39,7 @@ RECORDS = octets("""
     0c 00 01 7e            # Length 6, Attributes, TimestampDelta -1, OffsetDelta 63
     01 01 00               # Key null, Value null, no headers
 """)
-BATCH = (
-    octets("""
+BATCH = octets("""
     0000000000000009 00000047 00000003  # BaseOffset 9, BatchLength 71, PartitionLeaderEpoch 3
     02 a9edc1f2                         # Magic, Crc
     0078                                # Attributes: time of the broker, transactional, control, delete horizon
@@ -48,9 +47,7 @@ BATCH = (
     0000000000000001 0000000000000001   # BaseTimestamp 1, MaxTimestamp 1
     0000000000000007 0002 00000005      # ProducerId 7, ProducerEpoch 2, BaseSequence 5
     00000002                            # RecordsCount 2
-""")
-    + RECORDS
-)
+""") + RECORDS
 HAND_MADE: dict[str, tuple[Any, bytes]] = {
     "format 0": (v0.MessageAndOffset(offset=5, key=b"k", value=b"v"), FORMAT_0),
     "format 1": (

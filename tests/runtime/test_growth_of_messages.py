@@ -130,8 +130,8 @@ PROJECTIONS: dict[str, Walk] = {
     "Projection, read": lambda it: lambda: Projection(it.cls, it.path).read(it.data),
     "Projection, replace": lambda it: lambda: replaced(Projection(it.cls, it.path), it.data),
     "VersionedProjection": lambda it: lambda: VersionedProjection(it.package.REGISTRY, "Big", it.path),
-    "VersionedProjection, decode": lambda it: (
-        lambda: VersionedProjection(it.package.REGISTRY, "Big", it.path).decode(it.data, 1)
+    "VersionedProjection, decode": lambda it: lambda: VersionedProjection(it.package.REGISTRY, "Big", it.path).decode(
+        it.data, 1
     ),
 }
 NO_PROJECTIONS = {"ProjectionError": "an error"}

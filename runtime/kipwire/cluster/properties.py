@@ -30,14 +30,12 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 """The escapes of `java.io.StreamTokenizer`, with which Java reads logins; it has no `\\u`."""
 _QUOTED = re.compile(r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?""", re.DOTALL)
 _FLAGS = ("required", "requisite", "sufficient", "optional")
-_READ = frozenset(
-    """
+_READ = frozenset("""
     sasl.jaas.config sasl.mechanism sasl.oauthbearer.token.endpoint.url
     ssl.enabled.protocols ssl.endpoint.identification.algorithm
     ssl.key.password ssl.keystore.certificate.chain ssl.keystore.key ssl.keystore.location ssl.keystore.password
     ssl.keystore.type ssl.truststore.certificates ssl.truststore.location ssl.truststore.password ssl.truststore.type
-    """.split()
-)
+    """.split())
 _HANDLER = "sasl.login.callback.handler.class"
 
 

@@ -51,9 +51,8 @@ def test_a_right_log_is_no_error_where_its_format_is_given(magic_2: str, segment
         assert shown in done.stdout
     assert ("headers={'0x00000001': 'orders'}" in done.stdout) == (magic_2 == "kip-82")
     assert (" sequence=2-4 LogAppendTime" in done.stdout) == (" COMMIT " in done.stdout) == (magic_2 != "kip-82")
-    assert (
-        dump("-", "--records", "--magic-2", magic_2, stdin=segment.read_bytes()).stdout.splitlines()[1:]
-        == (done.stdout.splitlines()[1:])
+    assert dump("-", "--records", "--magic-2", magic_2, stdin=segment.read_bytes()).stdout.splitlines()[1:] == (
+        done.stdout.splitlines()[1:]
     )
     line = dump(segment, "--summary", "--magic-2", magic_2).stdout
     assert "2 batches" in line and "offset=3-" in line

@@ -173,7 +173,7 @@ def test_committed_leaves_out_what_consumers_do_not_see(dump: Dump) -> None:
         (("orders/x",), "'orders/x' is not a topic; with --brokers use TOPIC or TOPIC/PARTITION, such as orders/0"),
         (
             ("o/9999999999",),
-            "'o/9999999999' is not a topic; with --brokers use TOPIC or TOPIC/PARTITION, such as orders/0",
+            "'o/9999999999' is not a topic; with --brokers use TOPIC or TOPIC/PARTITION, such as " "orders/0",
         ),
         (("orders", "orders/1"), "'orders/1' is given twice"),
         (("orders", "--port", "1"), "--port cannot be used with --brokers"),

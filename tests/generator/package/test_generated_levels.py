@@ -87,9 +87,9 @@ def test_every_level_that_runs_is_kept() -> None:
 def test_generated_code_takes_nothing_from_the_runtime_that_its_level_does_not_have() -> None:
     allowed = kept(LEVEL)["needs"]
     new = {where: sorted(set(names) - set(allowed.get(where, ()))) for where, names in needs().items()}
-    assert not {where: names for where, names in new.items() if names}, (
-        "an earlier release of this level lacks these: raise kipwire.model.abi.LEVEL and run tests.support.level_checks"
-    )
+    assert not {
+        where: names for where, names in new.items() if names
+    }, "an earlier release of this level lacks these: raise kipwire.model.abi.LEVEL and run tests.support.level_checks"
 
 
 @pytest.fixture

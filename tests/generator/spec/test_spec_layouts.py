@@ -67,7 +67,7 @@ def _check(folder: Path, text: str, *, kafka: bool = False) -> Checked:
                 '{"name": "Crc", "type": "int32", "versions": "0+", "checksum": {\n'
                 '"from": "Body", "algorithm": "crc32"}}'
             ],
-            "6:9: Probe.Crc: checksum-from: the same struct has no other field Body; name the first field to cover",
+            "6:9: Probe.Crc: checksum-from: the same struct has no other field Body; " "name the first field to cover",
         ),
         (
             ['{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0,\n"taggedVersions": "0+"}'],

@@ -79,8 +79,8 @@ QUERIES: dict[str, Query] = {
     ),
     "columns that are not null": lambda table, m: table.select(m.alias("m")).select("m.*").dropna(subset=["offset"]),
     "a join": lambda table, m: table.select(m.alias("m")).join(table.select("n"), sf.col("m.offset") == sf.col("n")),
-    "a join that only filters": lambda table, m: table.select(m.alias("m")).join(
-        table.select("n"), sf.col("m.offset") == sf.col("n"), "left_semi"
+    "a join that only filters": lambda table, m: (
+        table.select(m.alias("m")).join(table.select("n"), sf.col("m.offset") == sf.col("n"), "left_semi")
     ),
     "an array of its fields": lambda table, m: (
         table.select(m.alias("m")).select(sf.explode(sf.array("m.offset")).alias("o")).where("o > 3")

@@ -273,7 +273,7 @@ def test_damage_shows_as_a_wrong_checksum(
         with pytest.raises(DecodeError) as caught:
             cls.decode(bytes(broken))
         assert (caught.value.path, caught.value.offset) == (path, at)
-        assert f"is 0x{broken[at : at + 4].hex()}, but bytes " in caught.value.reason
+        assert f"is 0x{broken[at:at + 4].hex()}, but bytes " in caught.value.reason
 
 
 def test_wrong_checksum_is_reported_with_both_numbers(layouts: Classes) -> None:

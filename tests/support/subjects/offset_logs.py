@@ -55,9 +55,11 @@ def write_logs(
         of_topic = (one if isinstance(one, bytes) else _batch(one) for one in batches)
         _write(folder / f"{topic}-{number}", b"".join(of_topic))
     records = (
-        Record(offset=offset, timestamp=one.timestamp, key=one.key, value=one.value)
-        if isinstance(one, Record)
-        else _commit(offset, topic, one)
+        (
+            Record(offset=offset, timestamp=one.timestamp, key=one.key, value=one.value)
+            if isinstance(one, Record)
+            else _commit(offset, topic, one)
+        )
         for offset, one in enumerate(commits)
     )
     _write(folder / "__consumer_offsets-0", b"".join(write_batch([one]) for one in records))

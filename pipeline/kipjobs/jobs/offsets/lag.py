@@ -125,8 +125,9 @@ def with_unread(groups: Frame, batches: Frame, starts: Frame, as_of: Frame) -> F
     from_here_on = (
         sf.Window.partitionBy(*_PARTITION)
         # From the end to the start; the batch that ends with the committed offset comes before it, since it is unread.
-        .orderBy(sf.desc("offset"), sf.col("head").isNull())
-        .rowsBetween(sf.Window.unboundedPreceding, sf.Window.currentRow)
+        .orderBy(sf.desc("offset"), sf.col("head").isNull()).rowsBetween(
+            sf.Window.unboundedPreceding, sf.Window.currentRow
+        )
     )
     removed = sf.greatest(sf.col("start_offset") - sf.col("offset"), sf.lit(0))
     found = (
