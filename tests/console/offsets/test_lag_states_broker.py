@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is done to a partition, the offset that a group commits, what is done then, and the verdict."""
+    """Steps at a partition, the offset that a group commits, later steps, and the verdict."""
 
     before: Callable[[int], object]
     offset: int
@@ -147,7 +147,7 @@ PARTITIONS = {name: number for number, name in enumerate(STATES)}
 
 @contextmanager
 def member(topic: str, group: str, protocol: str) -> Iterator[None]:
-    """A member that has all partitions of a topic and never commits."""
+    """Run a member that has all partitions of a topic and never commits."""
     settings = {"group.id": f"{group}-{RUN}", "group.protocol": protocol, "enable.auto.commit": False}
     with closing(Consumer({"bootstrap.servers": ADDRESS, "auto.offset.reset": "earliest", **settings})) as consumer:
         consumer.subscribe([topic])
@@ -170,7 +170,7 @@ def member(topic: str, group: str, protocol: str) -> Iterator[None]:
 
 @contextmanager
 def committing(name: str, offsets: Iterator[int]) -> Iterator[None]:
-    """A group that commits an offset again and again."""
+    """Run a group that commits an offset again and again."""
     stop = threading.Event()
 
     def run() -> None:

@@ -12,7 +12,7 @@ from tests.support.subjects.offset_logs import ms
 NOW = 1000.0
 """The time of the last known record, in seconds as in `offset_logs`."""
 STOOD = 900.0
-"""When groups have committed their offsets, but for those that move."""
+"""The time at which groups have committed their offsets, but for those that move."""
 STALLED_AFTER = 60
 
 
