@@ -69,7 +69,7 @@ def _section(name: str, schema: dict[str, Any], whole: dict[str, Any]) -> Sectio
 
 
 def _property(name: str, is_needed: bool, schema: dict[str, Any], whole: dict[str, Any]) -> Property:
-    while "$ref" in schema:  # its own words count more than those of what it refers to
+    while "$ref" in schema:  # its own words count more than words of its target
         schema = reduce(lambda part, step: part[step], schema["$ref"].split("/")[1:], whole) | {
             key: value for key, value in schema.items() if key != "$ref"
         }

@@ -232,7 +232,7 @@ class Totals(NamedTuple):
     lag: int
     """Lag of all groups together."""
     unread: int
-    """What is unread of all groups together, as far as it is known."""
+    """Unread offsets of all groups together, as far as they are known."""
     seconds: float | None
     """The highest; None if none is known."""
     without_reader: Count

@@ -83,7 +83,7 @@ class Settings:
     def portable(self) -> Settings:
         """Return the same settings with the content of the properties file, for processes that may not have the file.
 
-        Files that it names, and those of the other settings, are read where connections are made.
+        Files that it or the other settings name are read where connections are made.
 
         Raises:
             SettingsError: the file cannot be read.

@@ -2,7 +2,7 @@
 
 A transaction is open in a partition until its marker is there, and readers of committed records get nothing from its
 start on. The leader of the partition knows the producer, the coordinator of the transactional id the partitions. If no
-coordinator has the partition in a transaction of the producer, nobody will ever write the marker: it hangs (KIP-664).
+coordinator has the partition in a transaction of the producer, no marker will ever come: it hangs (KIP-664).
 
 Both change meanwhile. So coordinators are asked after leaders, and leaders once more: a transaction hangs only if it is
 still open then. Where a broker does not answer, or still loads its log, it is not known what hangs.
@@ -87,7 +87,7 @@ class Open(NamedTuple):
     held_back: int
     """Number of offsets of the partition that readers of committed records do not get."""
     is_hanging: bool | None
-    """True if nobody will end it; None if not all coordinators have answered."""
+    """True if no coordinator will end it; None if not all coordinators have answered."""
 
     def since(self) -> int:
         """Return the time of its start, or of the last record of the producer, in milliseconds since 1970; or -1."""
@@ -112,7 +112,7 @@ class TransactionsLook:
 
     @property
     def hanging(self) -> list[Open]:
-        """Those that nobody will end."""
+        """Those that no coordinator will end."""
         return [one for one in self.opened if one.is_hanging]
 
 

@@ -26,7 +26,7 @@ def combine(*registries: Registry) -> Registry:
     """Make the registry of the messages of several packages; one alone, or given twice, stays what it is.
 
     Args:
-        registries: of the packages, such as `kafka_messages.REGISTRY` and that of a vendor's.
+        registries: of the packages, such as `kafka_messages.REGISTRY` and the registry of a vendor's package.
 
     Raises:
         PackageError: two packages have requests of the same API key.

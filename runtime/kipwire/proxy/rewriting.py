@@ -26,7 +26,7 @@ _ADDRESSES: dict[int, tuple[str, str, tuple[str, ...]]] = {
     78: ("ShareFetch", "node_id", ("node_endpoints.",)),
     79: ("ShareAcknowledge", "node_id", ("node_endpoints.",)),
 }
-"""Where responses have addresses: the name of the API, the field of the node id, and the structs with both."""
+"""The places of addresses in responses: the name of the API, the field of the node id, and the structs with both."""
 _NAMES_ALL = (METADATA_KEY, 60)
 """API keys of responses with all brokers of the cluster."""
 

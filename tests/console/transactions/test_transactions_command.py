@@ -52,7 +52,7 @@ def pay() -> Iterator[tuple[FakeBroker, Producer]]:
 
 
 def leave_hanging(broker: FakeBroker, partition: int) -> None:
-    """Append the records of a transaction that nobody will end."""
+    """Append the records of a transaction that no coordinator will end."""
     records = [Record(offset=number, timestamp=1_700_000_000_000, value=b"v") for number in range(2)]
     batch = write_batch(records, producer_id=GHOST, producer_epoch=3, base_sequence=0, is_transactional=True)
     broker._call(lambda: broker._node.topics.log("orders", partition).append(batch))

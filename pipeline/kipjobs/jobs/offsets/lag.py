@@ -149,7 +149,7 @@ def with_unread(groups: Frame, batches: Frame, starts: Frame, as_of: Frame) -> F
 def starts(segments: Frame, removed: Frame | None) -> Frame:
     """Return the first offsets of partitions: topic, partition, start_offset.
 
-    A broker writes them down where they are not those of the first segment. So that is it elsewhere: of several
+    A broker writes them down where they differ from the first segment. So that one is it elsewhere: of several
     replicas the highest one, since a replica may remove segments later than others.
 
     Args:

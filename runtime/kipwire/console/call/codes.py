@@ -105,7 +105,7 @@ def _message_in(field: Field) -> str | None:
 
 
 def _message_text(name: str, text: str) -> str:
-    """Format the message that bytes are as a line of JSON; empty for those of another protocol, such as Connect's."""
+    """Format the message that bytes are as a line of JSON; empty for bytes of another protocol, such as Connect's."""
     data = b64decode(text)
     try:
         message = read_enveloped(name, data)

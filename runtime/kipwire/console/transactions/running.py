@@ -163,13 +163,13 @@ def text_of(where: str, look: TransactionsLook) -> Iterator[str]:
         rows = [_cells_of_id(look, one) for one in look.transactions]
         yield from table_lines("Open at coordinators", _OF_IDS, rows, 2, width=width)
     if look.hanging:
-        yield "\nA coordinator ends an open transaction after its timeout. Nobody ends one that hangs: see --abort.\n"
+        yield "\nA coordinator ends an open transaction after its timeout. One that hangs has none: see --abort.\n"
 
 
 def _totals(look: TransactionsLook) -> Iterator[tuple[str, int, str, str]]:
     partitions = {one.producer.partition: one.held_back for one in look.opened}
     yield "open", len(look.opened), f"in {count_of(len(partitions), 'partition')}" if partitions else "", ""
-    yield "hanging", len(look.hanging), "that nobody will end" if look.hanging else "", "red"
+    yield "hanging", len(look.hanging), "that no coordinator will end" if look.hanging else "", "red"
     if unknown := sum(one.is_hanging is None for one in look.opened):
         yield "not known", unknown, "whether they hang: not all coordinators have answered", "yellow"
     held = sum(partitions.values())
@@ -262,12 +262,16 @@ def _id_row(one: Transaction) -> dict[str, Any]:
 
 
 def metrics_of(look: TransactionsLook) -> str:
-    """Format open transactions as metrics; those of which it is not known whether they hang are none that hang."""
+    """Format open transactions as metrics; one counts as hanging only if that is known."""
     held = {one.producer.partition: one.held_back for one in look.opened}
     labels = {one: pairs_text(("topic", "partition"), (one.topic, str(one.number))) for one in held}
     lines = [
         *gauge_lines("kipwire_transactions_open", "How many transactions are open.", [("", len(look.opened))]),
-        *gauge_lines("kipwire_transactions_hanging", "How many nobody will end.", [("", len(look.hanging))]),
+        *gauge_lines(
+            "kipwire_transactions_hanging",
+            "How many have no coordinator that will end them.",
+            [("", len(look.hanging))],
+        ),
         *gauge_lines(
             "kipwire_transactions_held_back",
             "How many offsets of a partition readers of committed records do not get.",

@@ -1,4 +1,4 @@
-"""What processes that read say to the one that wants rows, and back, and the memory that both have mapped.
+"""Messages between processes that read and the one that wants rows, and the memory that both have mapped.
 
 A worker writes each Arrow batch into that memory, and only says where: the rows are not copied a second time, and the
 place is free again once no row is held. Such memory is also the bound: a worker that has filled it waits.

@@ -51,7 +51,7 @@ OFFSETS_SCHEMA = pa.schema(
 """Its columns: the first offset of the log, and the one after its last record."""
 _OF_FILES = ("ca", "cert", "key", "keyPasswordFile", "passwordFile", "tokenFile")
 BROKER_OPTIONS = ("brokers", "config", "tls", *_OF_FILES, "insecure", "sasl", "user", "clientId", "timeout")
-"""The options that say how to reach brokers, named after those of the command line."""
+"""The options that say how to reach brokers, with names as on the command line."""
 OPTIONS = (
     *BROKER_OPTIONS,
     *CHOSEN_OPTIONS,

@@ -78,7 +78,7 @@ class Node:
     nodes: Nodes
     topics: Topics
     registry: Registry = kafka_messages.REGISTRY
-    """Kafka's messages, and those of others that a test answers."""
+    """Kafka's messages, and messages of others that a test answers."""
     auto_create_topics: bool = True
     """True if topics are created when clients ask for them."""
     default_partitions: int = 1
