@@ -136,7 +136,7 @@ def test_fields_have_the_enums_that_their_specs_or_their_names_say(lamps: Module
 
 def test_fields_have_their_enums_in_their_types(lamps: ModuleType) -> None:
     module: Any = importlib.import_module(f"{lamps.__name__}.enums")
-    light = module.Light | int
+    light: Any = module.Light | int
     cls: Any = lamps.message("LampRequest", 1)
     hints = typing.get_type_hints(cls)
     named = {"now": light, "last_error_code": module.ErrorCode | int}

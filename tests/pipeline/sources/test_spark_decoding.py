@@ -29,7 +29,7 @@ PLACE = ("topic", "partition", "offset")
 def of_coordinator(family: str) -> tuple[Callable[[str], Column], Column]:
     """Return the functions on bytes: of the records, by mode, and of their errors."""
     return (
-        lambda mode: kipspark.from_coordinator("key", "value", coordinator=family, mode=mode),  # type: ignore[arg-type]
+        lambda mode: kipspark.from_coordinator("key", "value", coordinator=family, mode=mode),
         kipspark.error_of_coordinator("key", "value", coordinator=family),
     )
 
@@ -41,13 +41,13 @@ def ways(name: str) -> tuple[dict[str, str], Callable[[str], Column], Column]:
     if name == "metadata":
         return (
             {"decode": "metadata", "topics": "__cluster_metadata"},
-            lambda mode: kipspark.from_metadata("value", mode=mode),  # type: ignore[arg-type]
+            lambda mode: kipspark.from_metadata("value", mode=mode),
             kipspark.error_of_metadata("value"),
         )
     fields = FIELDS if name == "fields" else None
     return (
         {"message": MESSAGE, "topics": MESSAGES} | ({} if fields is None else {"fields": ",".join(fields)}),
-        lambda mode: kipspark.from_message("value", MESSAGE, fields=fields, mode=mode),  # type: ignore[arg-type]
+        lambda mode: kipspark.from_message("value", MESSAGE, fields=fields, mode=mode),
         kipspark.error_of_message("value", MESSAGE, fields=fields),
     )
 

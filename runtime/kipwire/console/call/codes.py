@@ -93,7 +93,7 @@ class Names(Notes):
             return _message_text(name, value)
         if not _is_named(field):
             return ""
-        numbers = value if isinstance(value, list) else [value]
+        numbers: list[Any] = value if isinstance(value, list) else [value]
         if not all(isinstance(one, int) and not isinstance(one, bool) for one in numbers):
             return ""
         return ", ".join(named.label for one in numbers for named in field.named(one))
