@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 import kipspark
+from kipwire.tables.errors import Mode
 from tests.support.subjects.broken_records import MESSAGE, MESSAGES, TOPICS, write_broken_records
 from tests.support.subjects.spark_tables import SEGMENTS, rows
 
@@ -26,7 +27,7 @@ FIELDS = ("offset", "metadata", "topic_id")
 PLACE = ("topic", "partition", "offset")
 
 
-def of_coordinator(family: str) -> tuple[Callable[[str], Column], Column]:
+def of_coordinator(family: str) -> tuple[Callable[[Mode], Column], Column]:
     """Return the functions on bytes: of the records, by mode, and of their errors."""
     return (
         lambda mode: kipspark.from_coordinator("key", "value", coordinator=family, mode=mode),
@@ -34,7 +35,7 @@ def of_coordinator(family: str) -> tuple[Callable[[str], Column], Column]:
     )
 
 
-def ways(name: str) -> tuple[dict[str, str], Callable[[str], Column], Column]:
+def ways(name: str) -> tuple[dict[str, str], Callable[[Mode], Column], Column]:
     """Return the options of the source, and the functions on bytes that do the same."""
     if name in TOPICS:
         return {"decode": "coordinator", "topics": TOPICS[name]}, *of_coordinator(name)
