@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import kafka_messages
 from kafka_messages.enums import ApiKey
 from kipwire import Message, convert
 from kipwire.aio import Client
@@ -87,7 +88,7 @@ class Interceptors:
             Refused: there is no such node.
         """
         key = api_key_of(api, self._registry)
-        if key not in APIS and (versions := self._registry.api_versions().get(key)):
+        if not kafka_messages.REGISTRY.request_versions(key) and (versions := self._registry.api_versions().get(key)):
             self._served[key] = versions
         if key not in self._served:
             raise ValueError(f"the fake broker does not serve {ApiKey.text(key)}; faults need an API that it serves")
