@@ -93,6 +93,8 @@ COMMANDS = {
     "vectors into": ["vectors", "specs", "--out", "Pipe.bin"],
     "conform --vectors": ["conform", "--vectors", "vectors", "--", "true"],
     "conform --expect": ["conform", "--expect", "Pipe.bin", "--", "true"],
+    "docs": ["docs", "with_pipe", "--out", "site"],
+    "vendor": ["vendor", "Foo", "--specs", "with_pipe", "--out", "mine"],
     "settings": ["check", "specs", "in settings"],
     "settings of a project": ["check", "specs", "in project"],
 }

@@ -87,6 +87,7 @@ EXPORTS: dict[str, Walk] = {
     "build": lambda it: lambda: kipwire.build(it.cls, it.values),
 }
 NO_WALK: dict[str, str] = {
+    "combine": "packages, no message",
     **dict.fromkeys(("Message", "Struct", "FlexibleMessage", "FlexibleStruct"), "their methods have rows"),
     "Field": "a part of a class, a field at a time",
     **dict.fromkeys((one for one in kipwire.__all__ if one.endswith("Error")), "an error"),

@@ -48,7 +48,7 @@ app = CommandLine(
         "transactions": Command(
             "kipwire.console.transactions.command:transactions",
             "Show open and hanging transactions, and what they hold back: at the brokers of a cluster, or in log "
-            "folders; and end those that hang.",
+            "folders.",
         ),
         "proxy": Command(
             "kipwire.console.proxy.command:proxy",

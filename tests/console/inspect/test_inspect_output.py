@@ -229,7 +229,7 @@ def test_the_documentation_shows_real_output(tmp_path: Path, called: Call) -> No
     for data, name in re.findall(r"^\$ echo ([0-9a-f]+) > (\S+\.hex)$", text, re.MULTILINE):
         (tmp_path / name).write_text(data)
     shown = re.findall(r"^\$ kipwire inspect (.* (?:[0-9a-f ]+|\S+\.hex))\n((?:[^$`].*\n)+)", text, re.MULTILINE)
-    assert len(shown) == 3
+    assert len(shown) == 2
     for arguments, output in shown:
         assert called(*arguments.split()).stdout == output
 

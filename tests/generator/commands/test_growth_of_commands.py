@@ -159,6 +159,8 @@ NO_SPECS = {
     "tap": "Kafka's own messages; see tests/runtime/traffic/test_growth_of_exchanges.py and the tests of packets",
     "broker": "Kafka's own messages; see the tests of the fake broker",
     "proxy": "Kafka's own messages; see the tests of the proxy",
+    "vendor": "Kafka's own specs, or those of `resolve` and `generate`",
+    "docs": "formats each class with black; see the tests of the site",
     "vectors": "makes a message of all fields for each field: what it writes grows with the square of their number",
     **dict.fromkeys(JOBS, "Kafka's own messages; see benchmarks/RESULTS-spark.md"),
     "conform": "asks what vectors has made; each question takes the same time",

@@ -145,7 +145,10 @@ def test_a_release_alone_is_compared_with_the_specs_that_kipgen_has(tmp_path: Pa
     assert [one["ours"] for one in only_in_the_jar] == [None]
     refused = kipgen(release, "--write")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr == "kipgen: --write needs a folder of specs before the jars\n"
+    assert (
+        refused.stderr
+        == "kipgen: --write needs a folder of specs before the jars, or --out FOLDER for a copy of them\n"
+    )
 
 
 def test_a_folder_without_a_jar_is_refused(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import black
 
@@ -59,9 +60,23 @@ def call(message: Root, module: str) -> str:
     used = sorted(set(_class_names(message)))
     modules = [f"from {module} import {', '.join(used)}\n"]
     text = repr(message)
+    enums = {one.__name__: one.__module__ for one in _enums(message) if f"={one.__name__}." in text}
+    for name, where in sorted(enums.items(), reverse=True):
+        modules.insert(0, f"from {where} import {name}\n")
     if "UUID(" in text:
         modules.insert(0, "from uuid import UUID\n\n")
     return black.format_str(f"{''.join(modules)}\nmessage = {text}\ndata = message.encode()", mode=_MODE).rstrip()
+
+
+def _enums(struct: Struct) -> Iterator[type[Any]]:
+    """Yield the enums of fields whose numbers `repr` names."""
+    for field in struct.ATTRIBUTES:
+        if field.enum is not None:
+            yield field.enum
+        value = getattr(struct, field.name)
+        if field.struct is not None and value is not None:
+            for one in value if field.array else [value]:
+                yield from _enums(one)
 
 
 def _class_names(struct: Struct) -> Iterator[str]:

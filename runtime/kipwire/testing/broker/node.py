@@ -127,7 +127,8 @@ class Node:
     def text_of(self, api_key: int) -> str:
         """Return the name of an API as logs have it; its number where no package has it."""
         name = self.registry.request_name(api_key)
-        return ApiKey.text(api_key) if name is None or ApiKey.find(api_key) else name.removesuffix("Request")
+        is_kafkas = name is None or ApiKey.find(api_key) is not None
+        return ApiKey.text(api_key) if is_kafkas else str(name).removesuffix("Request")
 
     # What this node may answer for.
 
