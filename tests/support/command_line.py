@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -47,9 +48,15 @@ def call(
     monkeypatch.setenv("NO_COLOR", "1")
     capsys.readouterr()
     status: object = 0
+    logs = [logging.getLogger(name) for name in ("kipwire.testing", "kipwire.proxy")]
+    before = [(log, log.handlers[:], log.level) for log in logs]
     try:
         MAINS[program]()
     except SystemExit as end:
         status = end.code or 0
+    finally:  # a program that ends takes what it prints of logs along; the tests after this one must not see it
+        for log, handlers, level in before:
+            log.handlers[:] = handlers
+            log.setLevel(level)
     said = capsys.readouterr()
     return Done(status, said.out, said.err)
