@@ -98,15 +98,13 @@ def test_a_cluster_that_is_down_at_the_start_is_one_line_and_is_found_when_it_is
 
     run(work())
     found = lines(caplog)
-    assert len(found) == 3  # once before, once after, and of the client
     assert all("connection refused" in one for one in found)
-    assert [
+    of_asking = [
         one.startswith("cannot ask for the brokers, whose ports open once a client has asked") for one in found
-    ] == [
-        True,
-        True,
-        False,
     ]
+    assert of_asking.count(True) == 2  # once before and once after
+    assert of_asking[0]
+    assert not of_asking[-1]  # of the client; `listens`, which sends nothing, may be one, too
 
 
 def test_more_brokers_than_the_proxy_may_listen_for_open_no_listener(

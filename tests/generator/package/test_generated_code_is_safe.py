@@ -113,8 +113,12 @@ hostile = st.lists(st.sampled_from([*FRAGMENTS, "a", " ", "Z9"]), min_size=1, ma
 
 
 def unlike_a_name(text: str) -> str:
-    """Return the text, or a longer one if it could be a name or is blank, which is the same as no text."""
-    is_hostile = text.strip() and not (text.replace(" ", "").isalnum() and text.isascii())
+    """Return the text, or a longer one if it could be a name or is blank, which is the same as no text.
+
+    White space of any kind around the name of a type is no part of it.
+    """
+    letters = "".join(text.split())
+    is_hostile = letters and not (letters.isalnum() and letters.isascii())
     return text if is_hostile else f"{text}\n#"
 
 
