@@ -99,9 +99,8 @@ def test_a_cluster_that_is_down_at_the_start_is_one_line_and_is_found_when_it_is
     run(work())
     found = lines(caplog)
     assert all("connection refused" in one for one in found)
-    of_asking = [
-        one.startswith("cannot ask for the brokers, whose ports open once a client has asked") for one in found
-    ]
+    asking = "cannot ask for the brokers, whose ports open once a client has asked"
+    of_asking = [one.startswith(asking) for one in found]
     assert of_asking.count(True) == 2  # once before and once after
     assert of_asking[0]
     assert not of_asking[-1]  # of the client; `listens`, which sends nothing, may be one, too
