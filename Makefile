@@ -186,7 +186,7 @@ wireshark: setup  ## Write a dissector for Wireshark, of all of Kafka's APIs and
 	$(BIN)/python examples/wireshark/dissector.py build/wireshark/kafka.json --records build/wireshark/records.json \
 		--name kipwire_kafka --label Kafka --out build/wireshark/kipwire_kafka.lua
 
-conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make of Kafka's bytes; writes docs/conformance.md
+conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make of Kafka's bytes; writes docs/conformance.md, conformance/RESULTS.md
 	@bash conformance/build.sh
 	$(BIN)/python conformance/run.py
 

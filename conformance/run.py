@@ -1,9 +1,10 @@
-"""Asks every adapter that is built about all vectors of Kafka's messages, and writes docs/conformance.md.
+"""Asks every adapter that is built about all vectors of Kafka's messages.
 
     .venv/bin/python conformance/run.py [NAME]...
 
-Each library is a row of `LIBRARIES`. A page with the matrix of each goes to build/conformance. Of those that are not
-named docs/conformance.md has what their last run has left there.
+Writes conformance/results.json, from which come the scoreboard of the documentation site, docs/conformance.md and
+conformance/RESULTS.md. Each library is a row of `LIBRARIES`. A page with the matrix of each goes to build/conformance.
+Libraries that are not named keep what their last run has left there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ BUILT = ROOT / "build" / "conformance"
 HERE = ROOT / "conformance"
 KIPWIRE = Path(sys.executable).with_name("kipwire")
 KIPGEN = Path(sys.executable).with_name("kipgen")
+RESULTS = HERE / "results.json"
+PAGES = {"docs/conformance.md": "results.md.j2", "conformance/RESULTS.md": "failures.md.j2"}
+"""The pages by path, with their templates."""
 MOST_SEARCHED = 12
 """Messages of a library in which the page's failures are looked for: those that the fewest bytes show."""
 MOST_BYTES = 40
@@ -99,9 +103,10 @@ def shown(versions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             least[one["message"]] = {**found, "message": one["message"], "version": one["version"]}
     for one in sorted(least.values(), key=lambda found: (found["kind"] == "refuse", len(found["bytes"]))):
         if len(one["bytes"]) <= 2 * MOST_BYTES:
-            reason = one["reason"].split("; its last line on standard error")[0].replace("|", "\\|")
+            reason = one["reason"].split("; its last line on standard error")[0]
             reason = reason.replace("accepts it, although", "accepts:").replace("refuses it:", "refuses:")
-            yield {**one, "reason": reason}
+            kept = {name: one[name] for name in ("message", "version", "field", "case", "bytes", "given")}
+            yield {**kept, "reason": reason}
 
 
 def of_each_kind(failures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -119,10 +124,10 @@ def of_each_kind(failures: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def main(names: list[str]) -> None:
-    """Ask the libraries of these names, or all; the page has the last results of each."""
+    """Ask the libraries of these names, or all; the pages have the last results of each."""
     vectors = BUILT / "vectors"
     subprocess.run([KIPGEN, "vectors", "--out", vectors], check=True)
-    rows, missing = [], []
+    libraries, missing = [], []
     for library in LIBRARIES:
         kept = BUILT / f"{library.name}.json"
         if names and library.name not in names and kept.exists():
@@ -136,15 +141,29 @@ def main(names: list[str]) -> None:
         print(f"{library.name}: {counts}", flush=True)
         failures = list(shown(results["versions"]))
         kinds = list(of_each_kind(failures[:MOST_SEARCHED]))
-        rows.append({**results["program"], **counts, "failures": kinds, "wrong_messages": len(failures)})
+        program = {name: results["program"][name] for name in ("name", "release")}
+        libraries.append({**program, **counts, "wrong_messages": len(failures), "failures": kinds})
     if missing:
         print(f"not built: {', '.join(missing)}; see conformance/README.md")
-    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    template = environment.from_string((HERE / "results.md.j2").read_text("utf-8"))
     count = sum(1 for file in vectors.glob("*.jsonl") for _ in file.open(encoding="utf-8"))
     day = datetime.now(UTC).date().isoformat()
-    text = template.render(rows=rows, missing=missing, day=day, vectors=f"{count:,}")
-    (ROOT / "docs" / "conformance.md").write_text(f"{text.rstrip()}\n", "utf-8")
+    whole = {"day": day, "vectors": count, "missing": missing, "libraries": libraries}
+    RESULTS.write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for path, text in pages(whole).items():
+        (ROOT / path).write_text(text, "utf-8")
+
+
+def pages(results: dict[str, Any]) -> dict[str, str]:
+    """Write the pages on the results, by path in the repository.
+
+    Args:
+        results: the content of results.json.
+    """
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    return {
+        page: environment.from_string((HERE / template).read_text("utf-8")).render(results).rstrip() + "\n"
+        for page, template in PAGES.items()
+    }
 
 
 if __name__ == "__main__":
