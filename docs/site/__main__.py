@@ -8,16 +8,22 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from docs.site.home import with_first_screen
 from docs.site.guides import LANGUAGE_GUIDE, is_guide, kind_of, nav_of_guides, repository_files, title_of
 from docs.site.language import language_pages
 from docs.site.messages import message_pages
 from docs.site.navigation import Nav, Page
 from docs.site.python_reference import reference_pages
 from docs.site.real_messages import CAPTURE, LOGS
+from docs.site.scoreboard import with_scoreboard
 from kipgen.commands.docs.templating import STYLE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
+HOME = "README.md"
+SCOREBOARD = "docs/conformance.md"
+HIDDEN = {HOME: ("navigation", "toc"), SCOREBOARD: ("toc",), "messages/": ("toc",)}
+"""What pages go without, by the beginning of their paths, for more room."""
 
 
 def write_site(root: Path, out: Path) -> None:
@@ -33,6 +39,8 @@ def write_site(root: Path, out: Path) -> None:
     pages = out / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     files = repository_files(root, [f"{folder}/README.md" for folder in (CAPTURE, *LOGS)])
+    files[HOME] = with_first_screen(root, files[HOME].decode("utf-8")).encode()
+    files[SCOREBOARD] = with_scoreboard(root, files[SCOREBOARD].decode("utf-8")).encode()
     language, messages, reference = language_pages(root), message_pages(root), reference_pages()
     for path, content in with_pages(files, (*language, *messages, *reference)).items():
         _write(pages / path, head_of(path, content) + content)
@@ -56,20 +64,21 @@ def write_site(root: Path, out: Path) -> None:
 
 
 def head_of(path: str, content: bytes) -> bytes:
-    """Return the front matter of a guide, b"" for other pages.
+    """Return the front matter of a page, b"" for most pages.
 
-    It has the title for the browser, since the menu has a shorter one, and the kind. Its boost lets a search find the
-    guide before the hundreds of pages of messages, modules and source documents.
+    A guide has the title for the browser, since the menu has a shorter one, and the kind. Its boost lets a search find
+    the guide before the hundreds of pages of messages, modules and source documents.
 
     Args:
         path: its path in the repository.
         content: its Markdown.
     """
-    if not is_guide(path):
-        return b""
-    facts = {"title": title_of(path, content), "status": kind_of(path), "search": {"boost": 8}}
-    lines = (f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items() if value)
-    return f"---\n{''.join(lines)}---\n\n".encode()
+    facts: dict[str, object] = {}
+    if is_guide(path):
+        facts = {"title": title_of(path, content), "status": kind_of(path), "search": {"boost": 8}}
+    facts["hide"] = [one for start, hidden in HIDDEN.items() if path.startswith(start) for one in hidden]
+    lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items() if value]
+    return f"---\n{''.join(lines)}---\n\n".encode() if lines else b""
 
 
 def with_pages(files: Mapping[str, bytes], pages: Iterable[Page]) -> dict[str, bytes]:

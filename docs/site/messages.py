@@ -96,4 +96,24 @@ def _index(pages: list[MessagePage]) -> str:
 
 
 def _text(page: MessagePage) -> str:
-    return render("message.md.j2", page=page)
+    return render("message.md.j2", page=page, link=f"../browser/#{fragment_of(page.example)}")
+
+
+def fragment_of(example: Example) -> str:
+    """Return the fragment of a link to the page that shows bytes in the browser: the example, and what it is.
+
+    A request says itself what it is; so it is a whole frame, as a response is.
+
+    Args:
+        example: a message of `kafka_messages`.
+    """
+    message = kafka_messages.message(type(example.message).NAME, example.message.VERSION).decode(example.data)
+    name, version = message.NAME, message.VERSION
+    match message.TYPE:
+        case "request":
+            return f"hex={kafka_messages.encode_request(message, 1, 'me').hex()}"
+        case "response":
+            frame = kafka_messages.encode_response(message, 1)
+            return f"hex={frame.hex()}&as=response:{name.removesuffix('Response')}:{version}"
+        case _:
+            return f"hex={example.data.hex()}&as={name}:{version}"

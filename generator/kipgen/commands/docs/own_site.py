@@ -78,7 +78,7 @@ def pages_of(specs: Specs, progress: Callable[[int, int], object]) -> dict[str, 
     bodies = {
         INDEX: _render("messages.md.j2", groups=groups, title=specs.name, about=_ABOUT, has_enums=bool(tables)),
         **({ENUMS: _render("enums.md.j2", enums=tables, about=_ABOUT_ENUMS.format(specs.name))} if tables else {}),
-        **{f"{one.spec.name}.html": _render("message.md.j2", page=one) for one in found},
+        **{f"{one.spec.name}.html": _render("message.md.j2", page=one, link="") for one in found},
     }
     return {name: _framed(specs.name, name, body, listed) for name, body in bodies.items()}
 

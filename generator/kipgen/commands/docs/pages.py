@@ -9,7 +9,7 @@ from itertools import groupby
 from kipgen.commands.docs.example import Example
 from kipgen.commands.docs.python_class import call
 from kipgen.commands.docs.version_groups import VersionGroup, version_groups
-from kipgen.commands.docs.versions_table import Row, VersionChanges, version_changes, version_rows
+from kipgen.commands.docs.versions_table import Growth, Row, VersionChanges, growth, version_changes, version_rows
 from kipgen.language import names
 from kipgen.language.spec import MessageSpec
 from kipgen.resolve.headers import HeaderVersions
@@ -35,6 +35,7 @@ class MessagePage:
     pair: str
     """The message that belongs to it, such as the response of a request; "" if none."""
     rows: tuple[Row, ...]
+    growth: tuple[Growth, ...]
     changes: tuple[VersionChanges, ...]
     groups: tuple[VersionGroup, ...]
     example: Example
@@ -74,6 +75,7 @@ def message_page(
         source=source,
         pair=package.pairs.get(spec.name, ""),
         rows=rows,
+        growth=growth(spec, rows),
         changes=version_changes(spec, rows),
         groups=version_groups(spec, package.headers, modules),
         example=example,

@@ -59,6 +59,38 @@ class VersionChanges:
     """Empty where no field changed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Numbers of fields of one version."""
+
+    version: int
+    kept: int
+    """Fields that the version before it has, too; all of the first version."""
+    new: int
+    gone: int
+    """Fields of the version before it that it lacks."""
+    kept_share: float
+    """Percent of the most fields that any version has."""
+    new_share: float
+
+
+def growth(spec: MessageSpec, rows: Sequence[Row]) -> tuple[Growth, ...]:
+    """Count the fields of each version, the oldest first.
+
+    Args:
+        spec: a message that has versions.
+        rows: its rows.
+    """
+    versions = spec.valid_versions.each()
+    there = [{number for number, row in enumerate(rows) if row.cells[at].is_there} for at in range(len(versions))]
+    most = max(map(len, there)) or 1
+    found = []
+    for version, before, now in zip(versions, (there[0], *there), there, strict=False):
+        kept, new = len(now & before), len(now - before)
+        found.append(Growth(version, kept, new, len(before - now), round(100 * kept / most, 1), round(100 * new / most, 1)))
+    return tuple(found)
+
+
 def version_changes(spec: MessageSpec, rows: Sequence[Row]) -> tuple[VersionChanges, ...]:
     """List what each version but the first changed, the newest first.
 
