@@ -60,7 +60,8 @@ def bars(results: str) -> str:
     height = _TOP + sum(_GROUP + _ROW * len(peers) for peers in found.values()) + _BOTTOM
     title = f"Times as fast as others: {MESSAGE}, with the compiled kernel"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'aria-label="{escape(title)}">\n'
         f"<style>{_STYLE}</style>\n"
         f'<text x="0" y="16" class="head">{escape(title)}</text>\n{"".join(_elements(found, height))}</svg>\n'
     )
@@ -76,11 +77,14 @@ def _elements(found: dict[str, dict[str, float]], height: int) -> Iterator[str]:
         y += _GROUP
         yield f'<text class="head" x="0" y="{y - 8}">{operation}</text>\n'
         for name, ratio in sorted(peers.items(), key=lambda pair: -pair[1]):
-            kind, said = ("faster", f"{_text(ratio)} times") if ratio >= 1 else ("slower", f"{_text(ratio)} times: slower")
+            kind, said = (
+                ("faster", f"{_text(ratio)} times") if ratio >= 1 else ("slower", f"{_text(ratio)} times: slower")
+            )
             left, right = sorted((_x(1), _x(ratio)))
             yield f'<text x="{_LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(name)}</text>\n'
             yield (
-                f'<rect class="{kind}" x="{left:.1f}" y="{y + 3}" width="{max(right - left, 1):.1f}" height="{_ROW - 6}" rx="2">'
+                f'<rect class="{kind}" x="{left:.1f}" y="{y + 3}" width="{max(right - left, 1):.1f}" '
+                f'height="{_ROW - 6}" rx="2">'
                 f"<title>{escape(name)}: {said}</title></rect>\n"
             )
             place = right + 6 if ratio >= 1 else _x(1) + 6

@@ -91,15 +91,33 @@ def write_results(
 
 
 def markdown(
-    tables: Sequence[Table], where: Machine | None, how: str, *, title: str = "Results", command: str = "make bench"
+    tables: Sequence[Table],
+    where: Machine | None,
+    how: str,
+    *,
+    title: str = "Results",
+    command: str = "make bench",
+    picture: str = "",
 ) -> str:
-    """Return the text of a results file, which `command` writes; without a machine if results are equal on all."""
-    parts = [f"# {title}", f"Written by `{command}`; do not edit.", how]
+    """Return the text of a results file.
+
+    Args:
+        tables: the results.
+        where: the machine; None if results are equal on all.
+        how: Markdown on how they were measured. Where there is a picture, it comes last.
+        title: the first heading.
+        command: the command that writes the file.
+        picture: Markdown of one, which comes first.
+    """
+    method = [how]
     if where is not None:
-        parts.append(f"Measured on: {where}.")
+        method.append(f"Measured on: {where}.")
+    parts = [f"# {title}", f"Written by `{command}`; do not edit.", *([picture] if picture else method)]
     for table in tables:
         alignment = [":--", *("--:" for _ in table.header[1:])]
         lines = [table.header, alignment, *table.rows]
         parts.append(f"## {table.title}")
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    if picture:
+        parts += ["## How this was measured", *method]
     return "\n\n".join(parts) + "\n"

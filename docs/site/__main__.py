@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from docs.site.home import with_first_screen
 from docs.site.guides import LANGUAGE_GUIDE, is_guide, kind_of, nav_of_guides, repository_files, title_of
+from docs.site.home import with_first_screen
 from docs.site.language import language_pages
 from docs.site.messages import message_pages
 from docs.site.navigation import Nav, Page
@@ -23,7 +23,7 @@ ASSETS = Path(__file__).parent / "assets"
 HOME = "README.md"
 SCOREBOARD = "docs/conformance.md"
 HIDDEN = {HOME: ("navigation", "toc"), SCOREBOARD: ("toc",), "messages/": ("toc",)}
-"""What pages go without, by the beginning of their paths, for more room."""
+"""Parts of the theme that pages go without, by the beginning of their paths, for more room."""
 
 
 def write_site(root: Path, out: Path) -> None:

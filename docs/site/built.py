@@ -12,6 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 _UNLISTED = frozenset({"404.html"})
 """Pages of the theme, whose links are right at the root of a server alone."""
+APART = "browser"
+"""The folder of a page that is not of this site, and may be put beside its pages: `make browser`."""
 _WITHOUT_TEXT = frozenset({"script", "style", "nav"})
 _VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr", "col", "source", "area", "base"})
 
@@ -40,6 +42,7 @@ def problems(folder: Path) -> list[str]:
     pages = {
         file.relative_to(folder).as_posix(): content_of(file.read_text(encoding="utf-8"))
         for file in sorted(folder.rglob("*.html"))
+        if file.relative_to(folder).parts[0] != APART
     }
     shown = {path: page for path, page in pages.items() if path not in _UNLISTED}
     if not shown:
@@ -74,6 +77,10 @@ def _dead_links(folder: Path, path: str, links: list[str], pages: Mapping[str, C
         if parts.scheme or parts.netloc:
             continue
         target = normpath(join(dirname(path), unquote(parts.path))) if parts.path else path
+        if target == APART:
+            if not (folder / APART).is_dir():
+                continue
+            target += "/index.html"
         if target.startswith("..") or not (folder / target).is_file():
             yield link, "no page or file of this name"
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:

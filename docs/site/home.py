@@ -49,7 +49,7 @@ class Fact(NamedTuple):
 
     number: str
     text: str
-    """What it counts, with the other numbers in it."""
+    """Text behind the number, with the other numbers in it."""
 
 
 def facts(root: Path) -> tuple[Fact, ...]:
@@ -60,7 +60,8 @@ def facts(root: Path) -> tuple[Fact, ...]:
     """
     names = kafka_messages.names()
     versions = sum(len(kafka_messages.versions(name)) for name in names)
-    libraries = {one["name"]: one for one in json.loads((root / "conformance/results.json").read_text("utf-8"))["libraries"]}
+    conformance = json.loads((root / "conformance/results.json").read_text("utf-8"))
+    libraries = {one["name"]: one for one in conformance["libraries"]}
     ours, other = libraries["kipwire (kernel)"], libraries["kafka-python"]
     asked = ours["passed"] + ours["required"] + ours["recommended"]
     results = (root / "benchmarks/RESULTS.md").read_text("utf-8")
@@ -68,7 +69,10 @@ def facts(root: Path) -> tuple[Fact, ...]:
     decode, encode = (ratios(results, operation)[message]["kafka-python"] for operation in ("Decode", "Encode"))
     return (
         Fact(str(versions), f"versions of {len(names)} messages"),
-        Fact(f"{ours['required']:,}", f"of {asked:,} conformance questions failed, kafka-python in {other['wrong_versions']} versions"),
+        Fact(
+            f"{ours['required']:,}",
+            f"of {asked:,} conformance questions failed, kafka-python in {other['wrong_versions']} versions",
+        ),
         Fact(f"{decode:.0f} times", f"as fast as kafka-python in decoding a {message}, {encode:.0f} times in encoding"),
     )
 
@@ -151,7 +155,13 @@ def record(root: Path) -> str:
     text = ""
     for command in COMMANDS:
         done = subprocess.run(
-            command, shell=True, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+            command,
+            shell=True,
+            cwd=root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            check=True,
         )
         text += f"$ {command}\n{done.stdout.decode()}"
     return text

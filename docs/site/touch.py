@@ -60,7 +60,9 @@ def _touched(piece: Piece, data: bytes) -> Touched:
     size = piece.end - piece.start
     where = f"byte {piece.start}" if size == 1 else f"bytes {piece.start} to {piece.end - 1}"
     path = piece.path or ("tagged fields" if piece.role == "tags" else "message")
-    return Touched(data[piece.start : piece.end].hex(" "), colour, path, piece.kind, piece_text(piece), where, piece.about)
+    return Touched(
+        data[piece.start : piece.end].hex(" "), colour, path, piece.kind, piece_text(piece), where, piece.about
+    )
 
 
 def _fault(inspection: Inspection) -> Iterator[Touched]:

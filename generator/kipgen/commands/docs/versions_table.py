@@ -87,7 +87,9 @@ def growth(spec: MessageSpec, rows: Sequence[Row]) -> tuple[Growth, ...]:
     found = []
     for version, before, now in zip(versions, (there[0], *there), there, strict=False):
         kept, new = len(now & before), len(now - before)
-        found.append(Growth(version, kept, new, len(before - now), round(100 * kept / most, 1), round(100 * new / most, 1)))
+        found.append(
+            Growth(version, kept, new, len(before - now), round(100 * kept / most, 1), round(100 * new / most, 1))
+        )
     return tuple(found)
 
 
