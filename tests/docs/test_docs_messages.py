@@ -29,7 +29,7 @@ from kipgen.commands.docs.python_class import call, constructors
 from kipgen.commands.docs.related import kip_address, pairs, with_kip_links
 from kipgen.commands.docs.templating import breakable, highlighted
 from kipgen.commands.docs.version_groups import VersionGroup, version_groups
-from kipgen.commands.docs.versions_table import version_changes, version_rows
+from kipgen.commands.docs.versions_table import growth, version_changes, version_rows
 from kipgen.language.names import module_name
 from kipgen.resolve.headers import HeaderVersions
 from kipgen.resolve.wire import resolve
@@ -200,8 +200,10 @@ def test_words_of_specs_and_bytes_cannot_break_a_page(tmp_path: Path) -> None:
     example = example_of(HeartbeatRequest(group_id="</table><script>").encode(), HeartbeatRequest)
     group = VersionGroup(0, 2, "", boxes(resolve(probe, 2)), highlighted('text = "</div><script>"'))
     rows = version_rows(probe)
-    page = MessagePage(probe, "Probe.json", "", rows, version_changes(probe, rows), (group,), example, "")
-    text = render("message.md.j2", page=page)
+    page = MessagePage(
+        probe, "Probe.json", "", rows, growth(probe, rows), version_changes(probe, rows), (group,), example, ""
+    )
+    text = render("message.md.j2", page=page, link="")
     assert "<tr><td>2</td><td>may be null: <code>Items.<wbr>Text</code></td></tr>" in text
     assert "<tr><td>1</td><td>flexible: " in text
     assert "new: <code>Items</code>; new, tagged: <code>Late</code></td></tr>" in text

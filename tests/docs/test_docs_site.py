@@ -11,6 +11,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -161,16 +162,16 @@ def test_a_theory_is_a_comment_or_a_docstring() -> None:
     assert theory('"""A room.\n\nIt is warm.\n"""\n') == "It is warm.\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "page"),
-    {
-        "grafana": "offsets",
-        "fuzz": "testing",
-        "stuck transaction": "jobs",
-        "pandas": "tables",
-        "negotiate versions": "typed-client",
-    }.items(),
-)
+SEARCHES = {
+    "grafana": "offsets",
+    "fuzz": "testing",
+    "stuck transaction": "jobs",
+    "pandas": "tables",
+    "negotiate versions": "typed-client",
+}
+
+
+@pytest.mark.parametrize(("words", "page"), SEARCHES.items())
 def test_what_people_search_is_on_the_page_that_answers(words: str, page: str) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text().lower()
     assert all(word in text for word in words.split())
@@ -228,6 +229,12 @@ def test_blank_pages_and_dead_links_are_found(tmp_path: Path) -> None:
         "d.html: the page has no title",
         "d.html: the page is blank after its title",
     ]
+    (tmp_path / "e.html").write_text('<article><h1>Good</h1><p>See <a href="browser/#hex=00">bytes</a></p></article>')
+    assert len(problems(tmp_path)) == len(found), "the page of bytes may be missing"
+    (tmp_path / "browser").mkdir()
+    assert problems(tmp_path)[-1] == "e.html: browser/#hex=00: no page or file of this name"
+    (tmp_path / "browser" / "index.html").write_text("<h1>Bytes</h1>")
+    assert len(problems(tmp_path)) == len(found)
     empty = tmp_path / "empty"
     empty.mkdir()
     assert problems(empty) == [f"{empty}: no page is there; build the site first"]
@@ -244,6 +251,22 @@ def test_the_reference_has_every_public_name_and_search_finds_it(built: Path) ->
         assert f"reference/generated-packages.html#kipwire.message.registry.Registry.{method}" in locations
     for name in SMALLER:
         assert any(one.startswith(f"reference/smaller-modules.html#{name}.") for one in locations), name
+
+
+def rank(entry: dict[str, Any], words: list[str]) -> float:
+    """Rank an entry of the search index: words in its heading count most, then in its text, each by its boost."""
+    heading, text = (re.sub("<[^>]+>", " ", entry[name]).lower() for name in ("title", "text"))
+    found = [1000 * (word in heading) + (word in text) for word in words]
+    return entry.get("boost", 1) * sum(found) if all(found) else 0
+
+
+@pytest.mark.night
+@pytest.mark.parametrize(("words", "page"), SEARCHES.items())
+def test_a_search_finds_the_page_that_answers_first(built: Path, words: str, page: str) -> None:
+    entries = json.loads((built / "search" / "search_index.json").read_text())["docs"]
+    best = max(entries, key=lambda entry: rank(entry, words.split()))
+    assert rank(best, words.split()) > 0
+    assert best["location"].partition("#")[0] == f"docs/{page}.html"
 
 
 @pytest.mark.parametrize("module", [module.name for module in MODULES])
