@@ -241,7 +241,7 @@ _SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
 
 
 def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[int], int]:
-    """Read varints of two's complement patterns of `bits` bits, side by side: (the numbers, position after them)."""
+    """Read varints of two's complement patterns of `bits` bits in a row; return them and the position after them."""
     numbers = []
     for width in bits:
         number = data[pos]
