@@ -14,7 +14,7 @@ MESSAGE = "MetadataResponse v12"
 """The message whose bars are drawn: of the usual ones that with most structs."""
 OPERATIONS = ("Decode", "Encode")
 
-_WIDTH, _LEFT, _RIGHT = 720, 110, 60
+_WIDTH, _LEFT, _RIGHT = 500, 95, 62
 _ROW, _GROUP, _TOP, _BOTTOM = 22, 40, 34, 24
 _LEAST, _MOST = 0.2, 300.0
 _TICKS = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200)
@@ -58,10 +58,10 @@ def bars(results: str) -> str:
     """
     found = {operation: ratios(results, operation)[MESSAGE] for operation in OPERATIONS}
     height = _TOP + sum(_GROUP + _ROW * len(peers) for peers in found.values()) + _BOTTOM
-    title = f"Times as fast as others: {MESSAGE}, with the compiled kernel"
+    title = f"Times as fast as others: {MESSAGE}, with the kernel"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        f'aria-label="{escape(title)}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
+        f'role="img" aria-label="{escape(title)}">\n'
         f"<style>{_STYLE}</style>\n"
         f'<text x="0" y="16" class="head">{escape(title)}</text>\n{"".join(_elements(found, height))}</svg>\n'
     )

@@ -129,7 +129,7 @@ def _unfolding(key: tuple[VectorForm, str], pairs: Sequence[tuple[Key, Count]], 
     together: dict[tuple[object, ...], list[tuple[Key, Verdict]]] = {}
     for version, count in pairs:
         if (verdict := count.smallest) is not None:
-            same = (verdict.op, verdict.level, verdict.reason, verdict.vector.field, verdict.vector.case)
+            same = (verdict.op, verdict.level, verdict.reason)
             together.setdefault(same, []).append((version, verdict))
     failures = "\n".join(_failure(group, registry) for group in together.values())
     return (
