@@ -73,10 +73,10 @@ def head_of(path: str, content: bytes) -> bytes:
         path: its path in the repository.
         content: its Markdown.
     """
-    facts: dict[str, object] = {}
+    hidden = [one for start, parts in HIDDEN.items() if path.startswith(start) for one in parts]
+    facts: dict[str, object] = {"hide": hidden}
     if is_guide(path):
-        facts = {"title": title_of(path, content), "status": kind_of(path), "search": {"boost": 8}}
-    facts["hide"] = [one for start, hidden in HIDDEN.items() if path.startswith(start) for one in hidden]
+        facts |= {"title": title_of(path, content), "status": kind_of(path), "search": {"boost": 8}}
     lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items() if value]
     return f"---\n{''.join(lines)}---\n\n".encode() if lines else b""
 
