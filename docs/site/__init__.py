@@ -8,5 +8,6 @@ Samples are tests. Blocks of `python` and `sh` must succeed; blocks of `console`
 shown; in all others commands, options and imports must exist. The samples of a page share one folder, with `schemas/`
 and `examples/` in it. The line `<!-- not run: REASON -->` stands before one that cannot be run.
 
-`python -m docs.site.connection_states` draws the states of connections again.
+`python -m docs.site.connection_states` draws the states of connections again, `python -m docs.site.home` records the
+terminal of the first screen, and `make conformance` writes what the scoreboard shows.
 """
