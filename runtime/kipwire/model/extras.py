@@ -12,6 +12,7 @@ MODULES = {
     "console": ("click",),
     "testing": ("hypothesis", "re2"),
     "records": ("cramjam", "google_crc32c"),
+    "schema-registry": ("avro", "google"),
     "columns": ("pyarrow",),
     "tables": ("numpy",),
     "polars": ("polars",),
@@ -27,6 +28,7 @@ INTERRUPTED = 130
 
 WITH = {
     "testing": ("records",),
+    "schema-registry": ("records", "console"),
     "tables": ("records", "columns"),
     "polars": ("tables",),
     "jobs": ("tables", "console"),

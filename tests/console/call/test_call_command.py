@@ -191,6 +191,22 @@ def test_a_request_without_a_response_ends_with_0(broker: FakeBroker, call: Call
     broker.wait_until(lambda: [one.value for one in broker.records("orders", 0)] == [b"tea"])
 
 
+def test_records_are_shown_as_functions_for_values_say(broker: FakeBroker, call: Call) -> None:
+    records = [{"value": {"base64": "AAAAAAd7fQ=="}}, {"value": "tea"}]
+    data = {"index": 0, "records": records}
+    produced = json.dumps({"acks": -1, "topicData": [{"name": "orders", "partitionData": [data]}]})
+    assert call(broker.bootstrap_servers, "Produce", "-V", 12, produced).returncode == 0
+    wanted = {"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 1000}
+    fetch = json.dumps({"maxBytes": 1000, "topics": [{"topic": "orders", "partitions": [wanted]}]})
+    done = call(broker.bootstrap_servers, "Fetch", "-V", 12, fetch, "--records", "--value", "registry", "-f", "json")
+    (found,) = json.loads(done.stdout)["responses"][0]["partitions"]
+    first, second = found["records"]
+    assert (first["value"], "error" in first) == ({"schema_id": 7, "data": "{}"}, False)
+    assert (second["value"], second["error"][:20]) == ("tea", "value: no schema id,")
+    refused = call(broker.bootstrap_servers, "Fetch", "--value", "registry")
+    assert (refused.returncode, refused.stderr) == (2, "kipwire: --value needs --records\n")
+
+
 # The right broker.
 
 

@@ -176,9 +176,9 @@ def test_whatever_a_function_does_is_the_error_of_a_record(
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("decoders", "'decoders' is not module:function, such as decoders:order"),
-        ("decoders:", "'decoders:' is not module:function, such as decoders:order"),
-        ("../decoders:order", "'../decoders:order' is not module:function, such as decoders:order"),
+        ("decoders", "'decoders' is not module:function, such as decoders:order, nor registry"),
+        ("decoders:", "'decoders:' is not module:function, such as decoders:order, nor registry"),
+        ("../decoders:order", "'../decoders:order' is not module:function, such as decoders:order, nor registry"),
         ("decoders:ordr", "decoders:ordr: no attribute 'ordr'; did you mean order?"),
         ("decoders:value", "decoders:value: is not a function but int"),
         ("absent:order", "absent:order: absent cannot be imported: ModuleNotFoundError: No module named 'absent'"),
@@ -207,7 +207,7 @@ def test_functions_need_records(dump: Dump, orders: Path) -> None:
     done = dump(orders, "--value", "decoders:order")
     assert (done.returncode, done.stderr) == (
         2,
-        "kipwire: --value and --record-key need --records\n",
+        "kipwire: --value needs --records\n",
     )
 
 

@@ -26,6 +26,7 @@ from kipwire.console.call.codes import error_lines
 from kipwire.console.call.json_text import read_json_argument
 from kipwire.console.call.requests import Encoded, encode_negotiated, encode_pinned
 from kipwire.console.call.template import template_lines
+from kipwire.console.dump.values import Decoders
 from kipwire.message.registry import Registry
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.tools.text import count_of
@@ -62,7 +63,8 @@ class How(NamedTuple):
 
     as_text: bool | None
     """None: as text to a terminal."""
-    records: bool
+    decoders: Decoders | None
+    """Functions of the user for keys and values, which may be none; None if records are not shown."""
     explain: bool
 
     @property
@@ -164,7 +166,7 @@ def _print(registry: Registry, answer: Answer | Failed, how: How, *, of_many: bo
             output.say(*(f"received without: {loss}" for loss in response.lost))
             if response.unconverted:
                 output.say(f"shown in the version that was received: {response.unconverted}")
-            output.print_response(answer, response, as_text=how.is_text, records=how.records, of_many=of_many)
+            output.print_response(answer, response, as_text=how.is_text, decoders=how.decoders, of_many=of_many)
     except DecodeError as error:
         hint = "" if how.explain else "; --explain shows its bytes"
         output.say(f"{answer.node}: the response cannot be decoded: {error}{hint}")

@@ -11,6 +11,7 @@ from kipwire.cli.apis import complete
 from kipwire.cli.command_line import OneOf, fail
 from kipwire.cli.options import OutputFormat, packages_option
 from kipwire.console.brokers import BROKERS, TARGET, broker_options
+from kipwire.console.opening import opened_by, records_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 @click.option("--template", metavar="API", shell_complete=complete, help="Print a request to edit, with explanations.")
 @click.option("--explain", is_flag=True, help="Show what each byte of request and response means.")
 @click.option("--dry-run", "-n", is_flag=True, help="Send nothing; print the frame of the request in hex.")
-@click.option("--records", "-r", is_flag=True, help="Show records in the place of the bytes of their batches.")
+@records_options
 @click.option(
     "--format", "-f", "format_", type=OneOf(OutputFormat), help="How to print; by default as text to a terminal only."
 )
@@ -62,6 +63,9 @@ def call(
     explain: bool,
     dry_run: bool,
     records: bool,
+    value: str | None,
+    record_key: str | None,
+    schema_registry: str | None,
     format_: OutputFormat | None,
     packages: tuple[str, ...],
     settings: Settings,
@@ -70,7 +74,11 @@ def call(
     from kipwire.console.call import calling
 
     as_text = None if format_ is None else format_ is OutputFormat.TEXT
-    how = calling.How(as_text, records, explain)
+    try:
+        decoders = opened_by(records, value, record_key, schema_registry)
+    except ValueError as error:
+        fail(str(error))
+    how = calling.How(as_text, decoders, explain)
     if template is not None:
         if brokers is not None or list_:
             fail(f"--template cannot be used with a broker or --list: kipwire call --template {template}")

@@ -14,10 +14,11 @@ from kipwire.console.call.asking import Answer, Failed, Response
 from kipwire.console.call.codes import Names
 from kipwire.console.call.json_text import Line, lines_of
 from kipwire.console.call.versions import Row, json_of, table_lines
+from kipwire.console.dump.values import Decoders
 from kipwire.console.inspect.json import inspection_json
 from kipwire.console.inspect.text import print_text
 from kipwire.console.inspect.tree import Inspection, inspect_request, inspect_response
-from kipwire.console.records import with_records
+from kipwire.console.records import with_readable_records, with_records
 from kipwire.message.registry import Registry
 from kipwire.tools.text import print_err, print_out
 
@@ -40,14 +41,16 @@ def say(*lines: str) -> None:
         print_err(("kipwire: ", "red"), " ".join(line.splitlines()))
 
 
-def print_response(answer: Answer, response: Response, *, as_text: bool, records: bool, of_many: bool) -> None:
+def print_response(
+    answer: Answer, response: Response, *, as_text: bool, decoders: Decoders | None, of_many: bool
+) -> None:
     """Print a response.
 
     Args:
         answer: the answer that has it.
         response: the response.
         as_text: True for text, False for JSON.
-        records: True to show records instead of their bytes.
+        decoders: functions of the user for keys and values; None to show batches as bytes.
         of_many: True if it is one of several, each of which is on a line with its broker.
 
     Raises:
@@ -55,8 +58,10 @@ def print_response(answer: Answer, response: Response, *, as_text: bool, records
     """
     body = response.body
     value: dict[str, Any] = body.to_json()
-    if records:
-        value = with_records(type(body), value)
+    if decoders is not None:
+        # A value that a function refuses is an error of its record; without functions, a broken batch is one of all.
+        of = type(body)
+        value = with_readable_records(of, value, decoders) if decoders else with_records(of, value)
     if as_text:
         wire = "" if answer.sent.version == body.VERSION else f", which was version {answer.sent.version} on the wire"
         print_out((f"// {body.NAME} version {body.VERSION}{wire}, from {answer.node}", "dim"))

@@ -27,8 +27,9 @@ from kipwire.console.dump.logs import DumpOptions, LogDump
 from kipwire.console.dump.partition_files import dump_partition_file
 from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
-from kipwire.console.dump.values import Decoders, decoder
+from kipwire.console.dump.values import Decoders
 from kipwire.console.dump.wanted import Wanted, logs_of, part_of
+from kipwire.console.opening import opened_by, value_options
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
 from kipwire.records import Bounds
@@ -102,10 +103,7 @@ class DecodeAs(StrEnum):
     type=OneOf(DecodeAs),
     help="The internal topic whose records these are; by default the name of the folder or the topic says it.",
 )
-@click.option(
-    "--value", metavar="MODULE:FUNCTION", help="A function that decodes values: from bytes to what is shown of them."
-)
-@click.option("--record-key", metavar="MODULE:FUNCTION", help="The same for keys.")
+@value_options
 @click.option(
     "--magic-2",
     type=OneOf(MagicTwoOption),
@@ -136,6 +134,7 @@ def dump(
     decode_as: DecodeAs | None,
     value: str | None,
     record_key: str | None,
+    schema_registry: str | None,
     magic_2: MagicTwoOption,
     packages: Sequence[str],
     ports: Sequence[int],
@@ -150,8 +149,6 @@ def dump(
         fail("--summary cannot be used with --follow, which has no end")
     if space and (not summary or magic_2 is not MagicTwoOption.KAFKA):
         fail("--space needs --summary, and batches of Kafka")
-    if (value or record_key) and not records:
-        fail("--value and --record-key need --records")
     if committed and brokers is None and others["out"] is None:
         fail("--committed needs --brokers or --out")
     if last is not None and (from_offset is not None or since is not None):
@@ -195,13 +192,10 @@ def dump(
         "--magic-2": magic_2 is not MagicTwoOption.KAFKA,
     }
     try:
+        decoders = opened_by(records, value, record_key, schema_registry) or Decoders()
         registry = registry_named(*packages)
         wanted = Wanted(_bounds(from_offset, to_offset, since, until), last)
         given["the end"] = wanted.goes_back
-        decoders = Decoders(
-            None if record_key is None else decoder("--record-key", record_key),
-            None if value is None else decoder("--value", value),
-        )
         inputs = Inputs()
         read_topics: Callable[[LogDump], None] | None = None
         if brokers is not None:

@@ -1,4 +1,4 @@
-"""Functions of users that decode keys and values for display, such as with a registry of schemas.
+"""Functions of users that decode keys and values for display; `registry` in their place is `schema_registry`.
 
 A function gets the bytes and returns what to show. If its second argument is required, or is called `ctx` or `context`,
 it gets a `Context`, too, which has the attributes that deserializers of Confluent's client expect of theirs.
@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping, Set
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
+from kipwire.console import schema_registry
+from kipwire.console.schema_registry.heads import RegistryError, ValueFormError
 from kipwire.message.messages import Message
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record
@@ -76,8 +78,33 @@ class Decoders:
             return None
         try:
             return text(decode(data, Context(self._topic, part, record.headers, self._partition, record)))
+        except (ValueFormError, RegistryError) as error:
+            raise ValueFailedError(f"{part}: {error}") from None
         except (Exception, SystemExit) as error:  # it is not ours, and may raise anything
             raise ValueFailedError(f"{part}: {_reason(error)}") from None
+
+
+def decoders_of(value: str | None, record_key: str | None, registry: str | None) -> Decoders:
+    """Load what the options `--value` and `--record-key` name.
+
+    Args:
+        value: a function by its name, `module:function`, or one of `schema_registry.NAMES`; None for none.
+        record_key: the same for keys.
+        registry: the URL or settings file of a schema registry.
+
+    Raises:
+        ValueError: one cannot be used, or there is a registry without a use.
+    """
+    named = {name for name in (value, record_key) if name in schema_registry.NAMES}
+    if registry is not None and not named:
+        raise ValueError("--registry needs --value registry or --record-key registry")
+    made = {name: schema_registry.registry_decoder(name, registry) for name in sorted(named)}
+    return Decoders(
+        *(
+            None if name is None else made.get(name) or decoder(option, name)
+            for option, name in (("--record-key", record_key), ("--value", value))
+        )
+    )
 
 
 def decoder(option: str, name: str) -> Decode:
@@ -92,7 +119,8 @@ def decoder(option: str, name: str) -> Decode:
     """
     where, colon, path = name.partition(":")
     if not colon or not path or not all(part.isidentifier() for part in (*where.split("."), *path.split("."))):
-        raise ValueError(f"{option} {name!r} is not module:function, such as decoders:order")
+        hint = schema_registry.hint_of(name)
+        raise ValueError(f"{option} {name!r} is not module:function, such as decoders:order, nor registry{hint}")
     if "" not in sys.path:
         sys.path.append("")
     try:

@@ -85,13 +85,14 @@ def inspect(
     records: bool,
     value: str | None,
     record_key: str | None,
+    schema_registry: str | None,
     packages: tuple[str, ...],
     html: Path | None,
     format_: OutputFormat,
 ) -> None:
     """Show what each byte of a message means; exit 1 if the bytes are wrong, and show where."""
     try:
-        decoders = opened_by(records, value, record_key)
+        decoders = opened_by(records, value, record_key, schema_registry)
         if ports and frame is None:
             raise ValueError("--port needs --frame")
         if frame is None:

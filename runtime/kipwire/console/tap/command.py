@@ -85,6 +85,7 @@ def tap(
     records: bool,
     value: str | None,
     record_key: str | None,
+    schema_registry: str | None,
     apis: Sequence[str],
     clients: Sequence[str],
     addresses: Sequence[str],
@@ -106,7 +107,7 @@ def tap(
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
-        decoders = opened_by(records, value, record_key)
+        decoders = opened_by(records, value, record_key, schema_registry)
         registry = registry_named(*packages)
         if upgrade_to is not None and kafka() not in registry.parts:
             raise ValueError(f"--upgrade-to is about releases of Kafka; it needs --package {KAFKA_PACKAGE}")
