@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from kipwire.cluster.model import First, Group, Kind, Look, Member
@@ -39,6 +40,7 @@ async def look(
     *,
     committed: bool = False,
     seconds: bool = True,
+    all_topics: bool = False,
     memory: Memory | None = None,
 ) -> Look:
     """Look at the groups of a cluster; again where something may pass, as often as the patience of the cluster says.
@@ -50,6 +52,7 @@ async def look(
         committed: whether partitions end where the first open transaction begins, as for consumers of committed
             records.
         seconds: whether to look for the times of records.
+        all_topics: whether to find the ends of all partitions of topics that fit, also those that no group reads.
         memory: of the looks before, for one of many.
 
     Raises:
@@ -57,7 +60,7 @@ async def look(
     """
 
     async def once() -> Look:
-        return await _look(cluster.once, groups, topics, committed, seconds, memory)
+        return await _look(cluster.once, groups, topics, committed, seconds, all_topics, memory)
 
     return await cluster.patience.repeat(once, lambda found: any(problem.may_pass for problem in found.problems))
 
@@ -68,12 +71,14 @@ async def _look(
     topics: Sequence[str],
     committed: bool,
     seconds: bool,
+    all_topics: bool,
     memory: Memory | None,
 ) -> Look:
     """Ask for offsets before ends, so that no group seems ahead of what it has read."""
     names, groups, problems = await cluster.groups(patterns, topics)
     leaders = await cluster.leaders(*{partition for group in groups for partition in _partitions(group)})
-    starts, ends = await cluster.ranges(leaders, committed=committed)
+    others = await cluster.leaders(*(await _topics(cluster, topics) if all_topics else ()))
+    starts, ends = await cluster.ranges({**others, **leaders}, committed=committed)
     now = time.time()
     behind = _behind(groups, ends) if seconds else {}
     firsts, more = await cluster.first_records(behind, leaders, starts, ends, memory)
@@ -85,8 +90,14 @@ async def _look(
         ends,
         frozenset(leaders.gone),
         firsts,
-        tuple(dict.fromkeys((*cluster.problems, *problems, *leaders.problems, *ends.problems, *more))),
+        tuple(
+            dict.fromkeys((*cluster.problems, *problems, *leaders.problems, *others.problems, *ends.problems, *more))
+        ),
     )
+
+
+async def _topics(cluster: Cluster, patterns: Sequence[str]) -> list[str]:
+    return [name for name in await cluster.topics() if not patterns or any(fnmatchcase(name, one) for one in patterns)]
 
 
 def _partitions(group: Group) -> set[Partition]:

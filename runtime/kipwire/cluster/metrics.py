@@ -17,6 +17,7 @@ from kipwire.tools.exposition import gauge_lines, pairs_text
 _NAME = ("group",)
 """The end of all labels that have the names of groups: `consumergroup`, `sharegroup`."""
 _PLACE = ("topic", "partition")
+_TOPIC = ("topic",)
 
 
 class Gauge(NamedTuple):
@@ -79,6 +80,21 @@ SHARE_LAG = Gauge(
     "How many records a share group has still to deliver, as its coordinator counts them.",
     ("sharegroup", *_PLACE),
 )
+OFFSET_SUM = Gauge(
+    "kafka_consumergroup_current_offset_sum",
+    "The committed offsets of a group in a topic, added.",
+    ("consumergroup", "topic"),
+)
+LAG_SUM = Gauge(
+    "kafka_consumergroup_lag_sum",
+    "The lag of a group in a topic, over the partitions with a committed offset; none if one of these is not known.",
+    ("consumergroup", "topic"),
+)
+UNREAD_SUM = Gauge(
+    "kipwire_consumergroup_unread_sum",
+    "The unread offsets of a group in a topic, as kafka_consumergroup_lag_sum.",
+    ("consumergroup", "topic"),
+)
 UP = Gauge("kipwire_offsets_up", "1 if the last round has reached the cluster, else 0; then nothing else is known.")
 PROBLEMS = Gauge(
     "kipwire_offsets_problems", "How many brokers, groups and partitions could not be read in the last round."
@@ -110,6 +126,16 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
         (of_shares if row.kind is Kind.SHARE else of_groups).append((pairs, row))
     of_stalled = [(f"{names[one.row.group]},{of_partition(one.row.partition)}", one.seconds) for one in stalled]
     of_members = [(names[one.name], None if one.members is None else len(one.members)) for one in look.groups]
+    by_topic: dict[tuple[str, str], list[Row]] = {}
+    for _, row in of_groups:
+        if row.offset is not None:
+            by_topic.setdefault((row.group, row.partition.topic), []).append(row)
+    of_topics = by_topic.values()
+    topic_pairs = [f"{names[group]},{pairs_text(_TOPIC, (topic,))}" for group, topic in by_topic]
+
+    def sums(numbers: Iterable[Iterable[int | None]]) -> Iterator[tuple[str, int | None]]:
+        return zip(topic_pairs, map(_sum, numbers), strict=True)
+
     lines = [
         *_lines(OFFSET, ((pairs, row.offset) for pairs, row in of_groups)),
         *_lines(LAG, ((pairs, row.lag) for pairs, row in of_groups)),
@@ -120,6 +146,9 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
         *_lines(WITHOUT_OFFSET, ((pairs, int(row.has_no_offset) or None) for pairs, row in of_groups)),
         *_lines(END, ((of_partition(partition), end) for partition, end in sorted(look.ends.items()))),
         *_lines(START, ((of_partition(partition), start) for partition, start in sorted(look.starts.items()))),
+        *_lines(OFFSET_SUM, sums((row.offset for row in some) for some in of_topics)),
+        *_lines(LAG_SUM, sums((row.lag for row in some) for some in of_topics)),
+        *_lines(UNREAD_SUM, sums((row.unread for row in some) for some in of_topics)),
         *_lines(MEMBERS, of_members),
         *_lines(SHARE_START, ((pairs, row.offset) for pairs, row in of_shares)),
         *_lines(SHARE_LAG, ((pairs, row.lag) for pairs, row in of_shares)),
@@ -127,6 +156,12 @@ def metrics_of(look: Look, rows: Iterable[Row], stalled: Iterable[Stalled]) -> s
         *_lines(PROBLEMS, [("", len(look.problems))]),
     ]
     return "\n".join([*lines, ""])
+
+
+def _sum(numbers: Iterable[int | None]) -> int | None:
+    """Add numbers; None if one is not known, as a smaller sum would look like good news."""
+    known = list(numbers)
+    return None if None in known else sum(number or 0 for number in known)
 
 
 def health(*, is_up: bool, seconds: float | None) -> str:

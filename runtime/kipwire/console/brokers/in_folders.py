@@ -12,17 +12,19 @@ from kipwire.cli.command_line import Command, Later
 class AtBrokersOrInFolders(click.Command):
     """The command with `--brokers`, which also has the help; all else is for the job, which the extra "jobs" brings."""
 
-    def __init__(self, *args: Any, what: str, **attributes: Any) -> None:
+    def __init__(self, *args: Any, what: str, without: str | None = None, **attributes: Any) -> None:
         """Make the command; the job has its name.
 
         Args:
             args: as `click.Command` takes them.
             what: things that options are for, such as `groups`.
+            without: an option that needs neither brokers nor folders.
             attributes: as `click.Command` takes them.
         """
         super().__init__(*args, **attributes)
         assert self.name is not None
         self._what = what
+        self._without = without
         self._job = Later(self.name, Command(f"kipjobs.commands:{self.name}", "", "jobs"))
 
     def make_context(
@@ -30,7 +32,7 @@ class AtBrokersOrInFolders(click.Command):
     ) -> click.Context:
         """Make the context of this command or of the job of the same name, by the options that are given."""
         names = {arg.partition("=")[0] for arg in args}
-        is_ours = "--brokers" in names or (names and names <= {"-h", "--help"})
+        is_ours = not names.isdisjoint(("--brokers", self._without)) or (names and names <= {"-h", "--help"})
         if is_ours or (parent is not None and parent.resilient_parsing):
             return super().make_context(info_name, args, parent, **extra)
         try:

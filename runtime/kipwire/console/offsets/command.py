@@ -6,8 +6,11 @@ which the extra "jobs" brings.
 
 from __future__ import annotations
 
+import json
+
 import click
 
+from kipwire.cli.command_line import fail
 from kipwire.cli.jobs import ReportFormat, format_option
 from kipwire.console.brokers import BROKERS, AtBrokersOrInFolders, broker_options
 
@@ -41,6 +44,7 @@ class _ListenType(click.ParamType["Address"]):
 @click.command(
     cls=AtBrokersOrInFolders,
     what="groups",
+    without="--grafana",
     epilog="Without --brokers: groups over time, from log folders of brokers, which are the PATHs, or the sample data, "
     "with all commits and members, and a page of charts; kipwire offsets PATH --help has the options of that.",
 )
@@ -70,9 +74,13 @@ class _ListenType(click.ParamType["Address"]):
 @click.option(
     "--every", type=click.FloatRange(min=0.1), default=15.0, metavar="SECONDS", help="How often --serve looks."
 )
+@click.option(
+    "--all-topics", is_flag=True, help="With --serve or -f prometheus: ends of partitions that no group reads, too."
+)
+@click.option("--grafana", is_flag=True, help="Print a board of Grafana for these metrics, as JSON; nothing else.")
 @broker_options
 def offsets(
-    brokers: tuple[Address, ...],
+    brokers: tuple[Address, ...] | None,
     groups: tuple[str, ...],
     topics: tuple[str, ...],
     committed: bool,
@@ -81,9 +89,22 @@ def offsets(
     format_: ReportFormat,
     listen: Address | None,
     every: float,
+    all_topics: bool,
+    grafana: bool,
     settings: Settings,
 ) -> None:
     """Show how far behind groups are: at the brokers of a cluster, also for Prometheus, or over time in log folders."""
+    if grafana:
+        from kipwire.console.offsets.grafana import board
+
+        if brokers is not None:
+            fail("--grafana cannot be used with --brokers; the board is the same for all clusters")
+        print(json.dumps(board(), indent=2))
+        return
+    if all_topics and listen is None and format_ is not ReportFormat.PROMETHEUS:
+        fail("--all-topics needs --serve or -f prometheus; other formats show groups")
     from kipwire.console.offsets.running import LagQuery, run_live
 
-    run_live(settings, brokers, LagQuery(groups, topics, committed, seconds), format_, stalled_after, listen, every)
+    assert brokers is not None  # else the command is the job, by `AtBrokersOrInFolders`
+    query = LagQuery(groups, topics, committed, seconds, all_topics)
+    run_live(settings, brokers, query, format_, stalled_after, listen, every)

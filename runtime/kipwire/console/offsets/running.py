@@ -51,11 +51,18 @@ class LagQuery(NamedTuple):
     topics: tuple[str, ...]
     committed: bool
     seconds: bool
+    all_topics: bool = False
 
     async def look(self, cluster: Cluster, memory: Memory | None = None) -> Look:
         """Look at a cluster."""
         return await lag.look(
-            cluster, self.groups, self.topics, committed=self.committed, seconds=self.seconds, memory=memory
+            cluster,
+            self.groups,
+            self.topics,
+            committed=self.committed,
+            seconds=self.seconds,
+            all_topics=self.all_topics,
+            memory=memory,
         )
 
 
@@ -142,7 +149,7 @@ async def _looks(cluster: Cluster, query: LagQuery, stalled_after: float | None)
     """
     async with cluster:
         found = await query.look(cluster)
-        if not (found.groups or found.problems) and (query.groups or query.topics):
+        if not (found.groups or found.problems or found.ends) and (query.groups or query.topics):
             topics = await cluster.topics() if len(query.topics) == 1 else []
             raise NotFound(f"{cluster.name}: {_nothing(query, found.names, topics)}")
         if stalled_after is None:
