@@ -1,7 +1,8 @@
 """A board of Grafana for the metrics of `kipwire offsets --serve`, as data of its JSON model.
 
-Queries are made of the gauges of `kipwire.cluster.metrics`, so no name can differ from the exporter's. The source of data
-is a variable of the board, as are groups and topics: it works when imported by hand and when provisioned from a file.
+Queries are made of the gauges of `kipwire.cluster.metrics`, so no name can differ from the exporter's. The source of
+data is a variable of the board, as are groups and topics: it works when imported by hand and when provisioned from a
+file.
 
 Source: "Dashboard JSON model" in Grafana's documentation, schemaVersion 39 (Grafana 10.4 and newer).
 """
