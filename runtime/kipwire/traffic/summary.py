@@ -94,7 +94,11 @@ class Counts:
         self.broken += bool(exchange.problems)
         client = exchange.first.found.client
         if client is not None:
-            self._add_hosts((client.rpartition(":")[0],), False)
+            self.add_host(client.rpartition(":")[0])
+
+    def add_host(self, host: str) -> None:
+        """Note an address of the client; empty if it is not known."""
+        self._add_hosts((host,) if host else (), False)
 
     def merge(self, other: Counts) -> None:
         """Add what was counted of others."""
@@ -173,7 +177,29 @@ class TrafficSummary:
                 self.last = time if self.last is None else max(self.last, time)
         client_id = None if request.client_id is None else request.client_id[:_LONGEST]
         software = self._software_of(found.connection, first.look.software)
-        use = Use(client_id, software, request.api_key, first.api or "", request.api_version)
+        self._counts(Use(client_id, software, request.api_key, first.api or "", request.api_version)).add(exchange)
+        for path, code, name, times in exchange.errors:
+            _count(self.failures, Failure(first.api or "", path, code, name), Failure(REST, "", 0, None), times)
+
+    def add_logged(self, use: Use, host: str) -> None:
+        """Count a request of which no more is known.
+
+        Args:
+            use: the client and what it sent.
+            host: the client's address; empty if it is not known.
+        """
+        client_id, software = use.client_id, use.software
+        counts = self._counts(
+            use._replace(
+                client_id=None if client_id is None else client_id[:_LONGEST],
+                software=None if software is None else (software[0][:_LONGEST], software[1][:_LONGEST]),
+            )
+        )
+        counts.requests += 1
+        counts.add_host(host)
+
+    def _counts(self, use: Use) -> Counts:
+        """Find the counts of a use, or of a row for others if there are too many."""
         counts = self.uses.get(use)
         if counts is None:
             if len(self.uses) >= MOST_ROWS:
@@ -181,9 +207,7 @@ class TrafficSummary:
             if len(self.uses) >= 2 * MOST_ROWS:
                 use = use._replace(api_key=-1, api=REST, version=-1)
             counts = self.uses.setdefault(use, Counts())
-        counts.add(exchange)
-        for path, code, name, times in exchange.errors:
-            _count(self.failures, Failure(first.api or "", path, code, name), Failure(REST, "", 0, None), times)
+        return counts
 
     def by_api(self) -> dict[tuple[int, str, int], Counts]:
         """Count the uses of each API and version, by key, name and version, most requests first."""

@@ -30,6 +30,8 @@ class Reason(StrEnum):
     DAMAGED = "damaged file"
     UNKNOWN = "unknown API or version"
     BROKEN = "cannot be decoded"
+    NO_ENTRY = "no request"
+    BROKEN_ENTRY = "no request in JSON"
 
 
 HARMLESS = frozenset({Reason.START, Reason.END, Reason.TOKEN})
@@ -48,6 +50,8 @@ _NOUNS: Mapping[str, str] = {
     Reason.DAMAGED: "file",
     Reason.UNKNOWN: "frame",
     Reason.BROKEN: "frame",
+    Reason.NO_ENTRY: "line",
+    Reason.BROKEN_ENTRY: "line",
 }
 
 

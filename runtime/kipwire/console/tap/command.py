@@ -13,7 +13,7 @@ import stat
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import click
 
@@ -24,7 +24,7 @@ from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
 from kipwire.console.opening import opened_by, records_options
 from kipwire.console.reading import reading_json, reading_text
-from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames
+from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames, has_logged
 from kipwire.console.tap.lines import JsonLines, TextLines
 from kipwire.console.tap.tables import summary_json, summary_text, upgrade_json, upgrade_of, upgrade_text
 from kipwire.console.tap.topics import TopicNames
@@ -35,6 +35,8 @@ from kipwire.tools.text import print_err
 from kipwire.traffic.any_capture import Capture, Numbered, capture_at, counted, frames_of
 from kipwire.traffic.captures import CaptureError
 from kipwire.traffic.exchanges import exchanges, rows_of
+from kipwire.traffic.packet_files import is_packets
+from kipwire.traffic.request_log import is_log, requests_in
 from kipwire.traffic.requests import kafka
 from kipwire.traffic.summary import TrafficSummary
 from kipwire.traffic.unread import Reading, Reason, Unread
@@ -42,6 +44,8 @@ from kipwire.traffic.upgrades import line_of
 
 _STDIN = Path("-")
 _NAME_OF_STDIN = "standard input"
+_BYTES_OF_TEXT = 4096
+"""Bytes that tell text from anything else."""
 _FIRST_BYTES = 4
 """Bytes that identify the format. All are awaited, since a pipe may deliver a single byte first."""
 
@@ -76,7 +80,7 @@ _FIRST_BYTES = 4
     "--upgrade-to",
     metavar="RELEASE",
     help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any, "
-    "2 if no request was read.",
+    "2 if no request was read. FILE may also be a broker's request log (kafka-request.log).",
 )
 @format_option
 def tap(
@@ -115,8 +119,9 @@ def tap(
         conditions = Conditions(api_keys_of(apis, registry), tuple(clients), tuple(addresses), tuple(topics), errors)
     except ValueError as error:
         fail(str(error))
+    logs = release is not None and not summary  # of a log nothing else can be said
     for path in paths:
-        _check(path)
+        _check(path, logs=logs)
     out, names = Output(), TopicNames()
     lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(
         registry, names, bodies=bodies or records, decoders=decoders
@@ -125,7 +130,12 @@ def tap(
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
             for path in paths:
-                status |= _tap(path, ports, registry, conditions, names, out, lines, counts, reading)
+                arriving = _arriving(path, out)
+                log = _log_at(path, arriving) if logs else None
+                if counts is None or log is None:
+                    status |= _tap(path, arriving, ports, registry, conditions, names, out, lines, counts, reading)
+                else:
+                    _count_log(log, conditions, counts, reading)
         status = _conclude(out, counts, reading, summary, release, format_, status)
     except (BrokenPipeError, OutputClosedError):
         discard_output()
@@ -136,8 +146,8 @@ def tap(
         sys.exit(status)
 
 
-def _check(path: Path) -> None:
-    """Check that a path is a capture, and end the command if it is not."""
+def _check(path: Path, *, logs: bool) -> None:
+    """Check that a path is a capture, or a log where these are taken, and end the command if it is not."""
     if path == _STDIN:
         if sys.stdin is None:
             fail("standard input is closed; give a capture, or pipe the output of tcpdump")
@@ -145,11 +155,45 @@ def _check(path: Path) -> None:
     if not path.exists():
         fail(f"{path} does not exist; give a capture, or - for packets from standard input")
     need_input(path)
-    if not _is_pipe(path) and capture_at(path) is None:
+    if not _is_pipe(path) and capture_at(path) is None and not (logs and _is_log(path)):
+        text = "; --upgrade-to alone also takes the request log of a broker" if not logs and _is_log(path) else ""
         fail(
             f"{path} is not a capture; give packets (pcap, pcapng), a folder of them, or "
-            "a capture of kipwire's own format"
+            f"a capture of kipwire's own format{text}"
         )
+
+
+def _is_log(path: Path) -> bool:
+    if path.is_dir():
+        return False
+    with path.open("rb") as file:
+        return is_log(file.read(_BYTES_OF_TEXT))
+
+
+def _arriving(path: Path, out: Output) -> Arriving | None:
+    """Open standard input or a pipe, and wait for its first bytes; None for a file, or a folder."""
+    if path != _STDIN and not _is_pipe(path):
+        return None
+    stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
+    arriving = Arriving(stream, out.flush)
+    arriving.peek(_FIRST_BYTES)
+    return arriving
+
+
+def _log_at(path: Path, arriving: Arriving | None) -> BinaryIO | None:
+    """Open a request log; None if it is a capture."""
+    if arriving is None:
+        return None if capture_at(path) is not None else path.open("rb")
+    start = arriving.peek(_FIRST_BYTES)
+    return None if is_packets(start) or not is_log(start) else io.BufferedReader(arriving, AT_ONCE)
+
+
+def _count_log(log: BinaryIO, conditions: Conditions, counts: TrafficSummary, reading: Reading) -> None:
+    """Count the requests of a log."""
+    with log:
+        for one in requests_in(log, reading):
+            if has_logged(conditions, one):
+                counts.add_logged(one.use, one.host)
 
 
 def _is_pipe(path: Path) -> bool:
@@ -158,6 +202,7 @@ def _is_pipe(path: Path) -> bool:
 
 def _tap(
     path: Path,
+    arriving: Arriving | None,
     ports: Collection[int],
     registry: Registry,
     conditions: Conditions,
@@ -176,7 +221,7 @@ def _tap(
         counts.begin_capture()
     # Bodies are the only use of frames that have been looked at.
     rows = rows_of(
-        filter_frames(counted(_frames(path, ports, registry, out), reading), conditions, registry),
+        filter_frames(counted(_frames(path, arriving, ports, registry), reading), conditions, registry),
         registry,
         with_topics=counts is None or bool(conditions.topics),
         with_frames=lines.has_bodies,
@@ -204,11 +249,8 @@ def _tap(
     return status
 
 
-def _frames(path: Path, ports: Collection[int], registry: Registry, out: Output) -> Iterator[Numbered]:
-    if path == _STDIN or _is_pipe(path):
-        stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
-        arriving = Arriving(stream, out.flush)
-        arriving.peek(_FIRST_BYTES)
+def _frames(path: Path, arriving: Arriving | None, ports: Collection[int], registry: Registry) -> Iterator[Numbered]:
+    if arriving is not None:
         return frames_of(Capture(path, (), io.BufferedReader(arriving, AT_ONCE)), ports, registry)
     capture = capture_at(path)
     if capture is None:  # it was one when the command began

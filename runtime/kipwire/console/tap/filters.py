@@ -15,6 +15,7 @@ from kipwire.message.registry import Registry
 from kipwire.model.api_keys import METADATA_KEY
 from kipwire.traffic.any_capture import Numbered
 from kipwire.traffic.exchanges import Exchange
+from kipwire.traffic.request_log import Logged
 
 
 class Conditions(NamedTuple):
@@ -90,6 +91,16 @@ class Filter:
 
 def _matches(text: str, globs: Iterable[str]) -> bool:
     return any(fnmatchcase(text, glob) for glob in globs)
+
+
+def has_logged(conditions: Conditions, one: Logged) -> bool:
+    """True if a request of a log is wanted; conditions on topics and errors are for captures."""
+    use = one.use
+    return (
+        (not conditions.api_keys or use.api_key in conditions.api_keys)
+        and (not conditions.clients or _matches(use.client_id or "", conditions.clients))
+        and (not conditions.addresses or _matches(one.host, conditions.addresses))
+    )
 
 
 def _has_address(globs: Sequence[str], addresses: Iterable[str | None]) -> bool:
