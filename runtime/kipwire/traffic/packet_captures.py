@@ -18,6 +18,7 @@ from zlib import crc32
 from kipwire.tools.io import ReadableFile
 from kipwire.traffic.connection import Connection
 from kipwire.traffic.conversation import Found
+from kipwire.traffic.exported_pdus import LINK_TYPE, ExportedPdus
 from kipwire.traffic.packet_files import Packet, packets_in
 from kipwire.traffic.packet_headers import ACK, SYN, Segment, Unreadable, port, segment_of
 from kipwire.traffic.rotation import in_order, readable_packets
@@ -132,6 +133,7 @@ class _Capture:
         self._held = 0
         """Bytes that all connections hold."""
         self._time = 0
+        self._exported = ExportedPdus()
         self._unreadable: dict[tuple[str, str], Unread] = {}
         """Amounts of packets, by their kind and why they cannot be read."""
 
@@ -150,7 +152,7 @@ class _Capture:
             self.place += 1
             self._time = time
             try:
-                segment = segment_of(link, data)
+                segment = segment_of(link, data) if link != LINK_TYPE else self._exported.segment_of(data)
             except Unreadable as error:
                 self._note_unreadable(error, len(data))
                 continue

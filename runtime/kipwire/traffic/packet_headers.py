@@ -104,8 +104,7 @@ def _in_unknown(link: int, data: bytes) -> Segment | None:
         length, has_packet, inner = _PKTAP.unpack_from(data)
         if length >= _PKTAP.size and has_packet == 1 and inner not in _PKTAPS:
             return segment_of(inner, data[length:])
-    name = ", which Wireshark exports PDUs with" if link == _EXPORTED else ""
-    raise Unreadable(f"link type {link}", f"unknown link type {link}{name}")
+    raise Unreadable(f"link type {link}", f"unknown link type {link}")
 
 
 def _content(kind: int, data: bytes, at: int, depth: int) -> Segment | None:
@@ -303,7 +302,6 @@ def _raw(data: bytes) -> tuple[int, int]:
 _PKTAPS = (149, 258)
 _PKTAP = Struct("<III")
 """The start of the header of PKTAP: its length, 1 if a packet follows, and the link type of that."""
-_EXPORTED = 252
 _LINKS: dict[int, Callable[[bytes], tuple[int, int]]] = {
     0: _loopback,
     1: _ethernet,

@@ -59,7 +59,7 @@ def test_responses_of_a_young_connection_break_no_client(tap: Tap, objects: Obje
 
 @pytest.mark.parametrize(
     ("name", "unread"),
-    [("empty.pcap", ""), ("exported_pdu.pcap", "not read: 2 packets of 168 bytes (link type 252)\n")],
+    [("empty.pcap", ""), ("exported-tcp.pcapng", "not read: 2 packets of 713 bytes (exported TCP)\n")],
 )
 def test_without_requests_nothing_is_said_of_an_upgrade(tap: Tap, objects: Objects, name: str, unread: str) -> None:
     done = tap(CASES / name, *UPGRADE)
@@ -67,7 +67,7 @@ def test_without_requests_nothing_is_said_of_an_upgrade(tap: Tap, objects: Objec
     assert (done.returncode, done.stdout) == (2, said)
     (found,) = objects(CASES / name, *UPGRADE)
     assert (found["requests"], found["clients"], found["unserved"]) == (0, 0, [])
-    assert [(one["times"], one["bytes"]) for one in found["unread"]] == ([(2, 168)] if unread else [])
+    assert [(one["times"], one["bytes"]) for one in found["unread"]] == ([(2, 713)] if unread else [])
     assert tap(CASES / name).stdout.endswith(f"read: no request\n{unread}")
     assert tap(CASES / name, "--summary").stdout.endswith(
         f"read: no request\n{unread or 'not read: nothing' + chr(10)}"

@@ -106,7 +106,7 @@ def test_captures_of_other_tools_are_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("link", "data", "kind", "reason"),
     [
-        (252, b"", "link type 252", "unknown link type 252, which Wireshark exports PDUs with"),
+        (147, b"", "link type 147", "unknown link type 147"),
         (149, bytes(200), "link type 149", "unknown link type 149"),
         (0, b"\x63\0\0\0" + bytes(60), "loopback of family 99", "loopback of family 99"),
         (1, ethernet(0x0800, ip(50, bytes(40))), "IPsec", "IPsec, which is encrypted"),
