@@ -56,7 +56,8 @@ def page(
         totals: the row of its totals.
     """
     drawn = [
-        f'<h2>{escaped(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>'
+        f'<section class="chart"><h2>{escaped(chart.title)}</h2><p class="note">Wider than the screen: scroll it →</p>'
+        f'<div class="scroll" tabindex="0">{_svg(chart, rows)}</div></section>'
         for chart, rows in charts
         if rows
     ]

@@ -7,9 +7,11 @@ from struct import pack
 
 import pytest
 
-from kipjobs.engines import Session
+from kipjobs.engines import Session, functions_of
+from kipjobs.jobs import compaction, transactions
 from kipjobs.jobs.compaction.command import compaction_report
-from kipjobs.report.report import total_row
+from kipjobs.jobs.shared.reading import files, heads, log, removed_to
+from kipjobs.report.report import chart_rows, total_row
 from kipwire.records import Record, write_batch
 from kipwire.tables.errors import JobError
 from tests.support.subjects.broker_logs import NOW, marker, table, write_log
@@ -138,3 +140,52 @@ def test_topics_that_are_not_there_are_named(session: Session, tmp_path: Path, w
     write_compacted(tmp_path, "")
     with pytest.raises(JobError, match=wrong):
         compaction_report(session, tmp_path, wanted)
+
+
+def test_why_a_partition_is_not_cleaned_is_said(session: Session, tmp_path: Path) -> None:
+    def segments_of(name: str, *batches: bytes) -> None:
+        for batch, base in zip(batches, range(0, 2 * len(batches), 2), strict=True):
+            write_log(tmp_path / f"{name}-0", batch, base=base)
+
+    pairs: list[tuple[str | None, str | None]] = [("a", "1"), ("a", "2")]
+    plain = [keyed(base, pairs) for base in range(0, 10, 2)]
+    segments_of("open", plain[0], keyed(2, pairs, producer=8), plain[2], plain[3])
+    segments_of("late", plain[0], plain[1], keyed(4, pairs, producer=8))  # open in the last segment alone
+    segments_of("alone", plain[0])
+    segments_of("cleaned", plain[0], plain[1])
+    segments_of("little", *plain)
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n2\ncleaned 0 2\nlittle 0 6\n")
+    names = ["open", "late", "alone", "cleaned", "little"]
+    report = compaction_report(session, tmp_path, names)
+    assert {row["topic"]: row["waits_for"] for row in table(report, "partitions")} == {
+        "open": "open transaction",
+        "late": None,  # it should run
+        "alone": "active segment",
+        "cleaned": "active segment",
+        "little": "min.cleanable.dirty.ratio",
+    }
+    (chart,) = report.charts
+    bars = {row["name"]: (row["dead_bytes"], row["live_bytes"]) for row in chart_rows(chart)}
+    assert bars == {f"{name}-0": bars[f"{name}-0"] for name in names}
+    assert bars["alone-0"] == (2, 2)
+
+
+def test_recent_segments_wait_for_min_compaction_lag(session: Session, tmp_path: Path) -> None:
+    for base in (0, 2, 4, 6):
+        write_log(tmp_path / "stock-0", keyed(base, [("a", "1"), ("a", "2")]), base=base)
+    (tmp_path / "cleaner-offset-checkpoint").write_text("0\n0\n")
+    sf = functions_of(session)
+    batches = heads(session, tmp_path, (*transactions.OF_BATCHES, "max_timestamp_ms"), ["stock"])
+    listed = files(session, tmp_path, "segment", ["stock"])
+    for lag, count in ((1000, 4), (10, 0)):
+        lags = listed.select("topic").distinct().withColumn("min_lag_ms", sf.lit(lag).cast("bigint"))
+        recent = compaction.recent_segments(batches, listed, lags, NOW + 500)
+        assert len(recent.toArrow()) == count
+        checkpoints = files(session, tmp_path, "partition_offset", ["stock"])
+        nothing = files(session, tmp_path, "producer", ["stock"])
+        known = transactions.producers(batches, transactions.known_producers(batches, listed, nothing))
+        held = transactions.partitions(batches, listed, removed_to(checkpoints), known)
+        records = log(session, tmp_path, ["stock"], columns=compaction.OF_RECORDS)
+        judged = compaction.segments(records, listed, files(session, tmp_path, "aborted_transaction", ["stock"]), held)
+        (row,) = compaction.partitions(judged, checkpoints, held, recent).toArrow().to_pylist()
+        assert (row["waits_for"], row["dirty_ratio"]) == (("min.compaction.lag.ms", None) if count else (None, 1.0))

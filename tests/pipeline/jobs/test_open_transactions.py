@@ -15,7 +15,7 @@ from kafka_messages.transaction_log_key.v0 import TransactionLogKey
 from kafka_messages.transaction_log_value.v1 import PartitionsSchema, TransactionLogValue
 from kipjobs.engines import Session
 from kipjobs.jobs.transactions.command import transactions_report
-from kipjobs.report.report import Report, total_row
+from kipjobs.report.report import Report, chart_rows, total_row
 from kipwire.codec.checksums import crc32c
 from kipwire.records import Record, write_batch
 from tests.support.subjects.broker_logs import NOW, marker, numbered, table, write_log
@@ -146,6 +146,19 @@ def report(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Report
     write_transactions(logs)
     write_metadata(logs, 2)
     return transactions_report(session, logs)
+
+
+def test_the_chart_has_a_line_for_each_transaction_with_open_ones_first(report: Report) -> None:
+    (chart,) = report.charts
+    rows = chart_rows(chart)
+    hanging = [row["name"] for row in rows if row["is_hanging"]]
+    assert sorted(hanging) == ["lost in orders-0", "producer 6 in orders-2"]  # that of 4 began before the log
+    are_open = [row["end"] is None for row in rows]
+    assert are_open == sorted(are_open, reverse=True)
+    assert {row["name"] for row in rows} - set(hanging) <= {
+        row["transactional_id"] for row in table(report, "transactions")
+    }
+    assert all(row["end"] is None or row["time"] <= row["end"] for row in rows)
 
 
 def test_open_transactions_are_those_without_a_later_marker(report: Report) -> None:

@@ -43,6 +43,7 @@ HOSTILE = [
     "[/red]",
 ]
 TIME = datetime(2026, 11, 21, tzinfo=UTC)
+DRAWN = (charts.lag_over_time, charts.latencies, charts.events, charts.transactions, charts.dead_bytes)
 
 
 def drawn(draw: Callable[[Any, list[dict[str, Any]]], None], rows: list[dict[str, Any]]) -> str:
@@ -52,11 +53,14 @@ def drawn(draw: Callable[[Any, list[dict[str, Any]]], None], rows: list[dict[str
 
 
 def row(name: str) -> dict[str, Any]:
-    return {"name": name, "time": TIME, "lag": 3, "median": 1, "high": 2, "saved": 5}
+    return {"name": name, "time": TIME, "lag": 3, "median": 1, "high": 2, "end": None, "is_hanging": True} | {
+        "dead_bytes": 5,
+        "live_bytes": 7,
+    }
 
 
 @pytest.mark.parametrize("names", [HOSTILE[:7], HOSTILE[7:]])
-@pytest.mark.parametrize("draw", [charts.lag_over_time, charts.latencies, charts.events])
+@pytest.mark.parametrize("draw", DRAWN)
 def test_every_name_is_in_every_chart_as_it_is(
     draw: Callable[[Any, list[dict[str, Any]]], None], names: list[str]
 ) -> None:
@@ -67,7 +71,7 @@ def test_every_name_is_in_every_chart_as_it_is(
 
 def test_control_characters_of_names_are_escapes_on_pages() -> None:
     name = "a\x1b[31m\x00\u202eb\nc"
-    for draw in (charts.lag_over_time, charts.latencies, charts.events):
+    for draw in DRAWN:
         assert r">a\x1b[31m\x00\u202eb\x0ac</text>" in drawn(draw, [row(name)])
     report = Report(name, (), notes=(name,))
     shown = FirstRows(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]

@@ -6,11 +6,26 @@ from kipjobs.jobs.compaction.tables import (
     CLEANABLE,
     INTERNAL,
     OF_RECORDS,
+    bars,
     compacted_topics,
+    min_lags,
     partitions,
+    recent_segments,
     segments,
     totals,
     uncleaned,
 )
 
-__all__ = ["CLEANABLE", "INTERNAL", "OF_RECORDS", "compacted_topics", "partitions", "segments", "totals", "uncleaned"]
+__all__ = [
+    "CLEANABLE",
+    "INTERNAL",
+    "OF_RECORDS",
+    "bars",
+    "compacted_topics",
+    "min_lags",
+    "partitions",
+    "recent_segments",
+    "segments",
+    "totals",
+    "uncleaned",
+]

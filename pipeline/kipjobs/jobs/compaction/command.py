@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from kipjobs.engines import Session, functions_of
+from kipjobs.engines import DataFrame, Session, functions_of
 from kipjobs.jobs import compaction, metadata, transactions
 from kipjobs.jobs.metadata.report import left_out_of_metadata, metadata_records
 from kipjobs.jobs.shared.left_out import damage, damage_of_files, left_out, unread_places
@@ -24,13 +24,17 @@ from kipjobs.jobs.shared.options import (
 )
 from kipjobs.jobs.shared.reading import Brokers, Place, files, heads, log, place_text, removed_to
 from kipjobs.jobs.shared.running import Runner, run
-from kipjobs.report.report import Report, Table
+from kipjobs.report import charts
+from kipjobs.report.report import Chart, Report, Table
 from kipwire.tables.errors import FAILFAST, JobError, Mode
 from kipwire.tables.sources.options import parse_list
 from kipwire.tools.text import did_you_mean
+from kipwire.tools.times import now
 
 
-def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mode: Mode = FAILFAST) -> Report:
+def compaction_report(
+    session: Session, roots: Place, wanted: Sequence[str], mode: Mode = FAILFAST, at: int | None = None
+) -> Report:
     """Report the dead part of compacted topics, from the log folders of brokers, or from these.
 
     Args:
@@ -38,6 +42,7 @@ def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mod
         roots: of the log folders; or brokers, which do not tell segments, the cleaner's checkpoint and aborted records.
         wanted: these topics; if empty, the compacted topics of the metadata log, and the brokers' own.
         mode: the reaction to damage.
+        at: the present time in milliseconds since 1970; by default this machine's.
 
     Raises:
         JobError: there is no such topic.
@@ -46,12 +51,14 @@ def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mod
     present = files(session, roots, "segment").persist()
     there = {row["topic"] for row in present.select("topic").distinct().toArrow().to_pylist()}
     check_topics(roots, wanted, there)
-    is_asked = metadata.TOPIC in there and not wanted
-    configured = _compacted_topics(session, roots, mode) if is_asked else set()
+    is_asked = metadata.TOPIC in there
+    # Copies of a record change nothing here. Persisted, since the rows are read once for each kind of record.
+    configs = metadata_records(session, roots, metadata.OF_CONFIGS, mode).persist() if is_asked else None
+    configured = set() if configs is None or wanted else _topics(compaction.compacted_topics(configs))
     topics = sorted(set(wanted) or there & {*compaction.INTERNAL, *configured})
     if not topics:
         raise JobError(f"{place_text(roots)}: no topic is known to be compacted; name some with --topics")
-    batches = heads(session, roots, transactions.OF_BATCHES, topics, mode)
+    batches = heads(session, roots, (*transactions.OF_BATCHES, "max_timestamp_ms"), topics, mode)
     shown = {"isolationLevel": "read_committed"} if isinstance(roots, Brokers) else {}
     records = log(session, roots, topics, mode, columns=compaction.OF_RECORDS, **shown)
     segments = present.where(sf.col("topic").isin(topics))
@@ -62,7 +69,11 @@ def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mod
     held = transactions.partitions(batches, segments, removed_to(checkpoints), producers).persist()
     aborted = files(session, roots, "aborted_transaction", topics, mode)
     judged = compaction.segments(records, segments, aborted, held).persist()
-    replicas = compaction.partitions(judged, checkpoints, held).persist()
+    lags = None if configs is None else compaction.min_lags(configs)
+    recent = None if lags is None else compaction.recent_segments(batches, segments, lags, now() if at is None else at)
+    replicas = compaction.partitions(judged, checkpoints, held, recent).persist()
+    if shown:  # without segments nothing is known of this
+        replicas = replicas.drop("waits_for")
     without = left_out(
         [
             *(left_out_of_metadata(session, roots, metadata.OF_CONFIGS, mode) if is_asked else []),
@@ -101,6 +112,7 @@ def compaction_report(session: Session, roots: Place, wanted: Sequence[str], mod
                 hidden=("folder", "aborted_records"),
             ),
         ),
+        charts=(Chart("Dead and live bytes", compaction.bars(replicas, charts.MOST_BARS), charts.dead_bytes),),
         notes=(
             "A record is dead if its key has a later one, if its transaction was aborted, or if it has no key. Bytes "
             "are those of keys and values, not compressed; sizes are those of files.",
@@ -129,10 +141,7 @@ def check_topics(roots: Place, wanted: Collection[str], there: Collection[str]) 
             raise JobError(f"--topics: no topic {topic!r} in {place_text(roots)}{did_you_mean(topic, there)}")
 
 
-def _compacted_topics(session: Session, roots: Place, mode: Mode) -> set[str]:
-    """Return the topics that are compacted by their configuration in the metadata log."""
-    # Copies of a record change nothing here. Persisted, since the rows are read once for each kind of record.
-    found = compaction.compacted_topics(metadata_records(session, roots, metadata.OF_CONFIGS, mode).persist())
+def _topics(found: DataFrame) -> set[str]:
     return {row["topic"] for row in found.toArrow().to_pylist()}
 
 

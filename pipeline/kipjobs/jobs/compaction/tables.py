@@ -17,10 +17,12 @@ OF_RECORDS = ("topic", "partition", "offset", "key", "value", "producer_id", "is
 INTERNAL = tuple(COORDINATORS)
 """The topics of brokers that are always compacted."""
 
+CLEANABLE = 0.5
+"""The dirty ratio at which the log cleaner begins by default (`min.cleanable.dirty.ratio`)."""
 _REPLICA = ["topic", "partition", "folder"]
 _SEGMENT = [*_REPLICA, "base_offset"]
 _CLEANER, _LOG_START = "cleaner-offset-checkpoint", "log-start-offset-checkpoint"
-_COMPACT = "compact"
+_COMPACT, _MIN_LAG = "compact", "min.compaction.lag.ms"
 
 
 def compacted_topics(counting: Frame) -> Frame:
@@ -140,29 +142,70 @@ def _keys_of_segments(judged: Frame) -> Frame:
     )
 
 
-def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame) -> Frame:
+def min_lags(counting: Frame) -> Frame:
+    """Return the topics with a time that records stay as they are: topic, min_lag_ms.
+
+    Args:
+        counting: of `metadata.with_snapshot`.
+    """
+    sf = functions_of(counting)
+    chosen = metadata.configs(counting).where((sf.col("resource_type") == "topic") & (sf.col("name") == _MIN_LAG))
+    return chosen.select(sf.col("resource").alias("topic"), _number(sf, "value").alias("min_lag_ms"))
+
+
+def recent_segments(batches: Frame, files: Frame, lags: Frame, at: int) -> Frame:
+    """Return the segments that are too new to be cleaned: topic, partition, folder, base_offset.
+
+    Args:
+        batches: heads, with `max_timestamp_ms`.
+        files: rows of `kafka_partition_files` of the kind `segment`.
+        lags: of `min_lags`.
+        at: the present time in milliseconds since 1970.
+    """
+    sf = functions_of(batches)
+    listed = files.select("topic", "partition", folder(sf, "file").alias("folder"), "base_offset", "file")
+    latest = batches.groupBy(sf.col("segment").alias("file")).agg(sf.max("max_timestamp_ms").alias("latest"))
+    of_topics = listed.join(sf.broadcast(lags), ["topic"]).join(latest, ["file"])
+    return of_topics.where(sf.col("latest") > sf.lit(at) - sf.col("min_lag_ms")).select(*_SEGMENT)
+
+
+def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame, recent: Frame | None = None) -> Frame:
     """Return the replicas of compacted partitions, with the numbers of records and bytes that are dead.
 
     Columns: topic, partition, folder, segments, size, records, bytes, dead_records, dead_bytes, dead_percent (of the
     bytes), aborted_records, tombstones, cleaned_to (the offset up to which the log cleaner has come; null if it never
     ran), dirty_ratio: computed as by the cleaner, which runs if it exceeds `min.cleanable.dirty.ratio`; null if there
-    is nothing clean or cleanable. Neither the last segment nor undecided records are cleanable.
+    is nothing clean or cleanable. Neither the last segment nor undecided nor recent records are cleanable.
+
+    The last column, waits_for, is why the cleaner does not run, or leaves a part: `open transaction`, where the first
+    one is before the last segment, `min.compaction.lag.ms`, `active segment`, where nothing else is dirty, or
+    `min.cleanable.dirty.ratio`; null if it should run.
 
     Args:
         judged_segments: of `segments`.
         checkpoints: rows of `kafka_partition_files` of the kind `partition_offset`.
         held: of `transactions.partitions`.
+        recent: of `recent_segments`; None if no topic has such a time.
     """
     sf = functions_of(judged_segments)
+    if recent is None:
+        marked = judged_segments.withColumn("is_recent", sf.lit(False))
+    else:
+        there = sf.broadcast(recent.withColumn("is_recent", sf.lit(True)))
+        marked = judged_segments.join(there, _SEGMENT, "left")
     of_replicas = checkpoints.groupBy(folder(sf, "file").alias("log_dir"), "topic", "partition").agg(
         sf.max(sf.when(sf.col("checkpoint") == _CLEANER, sf.col("offset"))).alias("cleaned_to"),
         sf.max(sf.when(sf.col("checkpoint") == _LOG_START, sf.col("offset"))).alias("removed_to"),
     )
     totals = ("size", "records", "bytes", "dead_records", "dead_bytes", "aborted_records", "tombstones")
     located = (
-        judged_segments.withColumn("log_dir", folder(sf, "folder"))
+        marked.withColumn("log_dir", folder(sf, "folder"))
         .join(sf.broadcast(of_replicas), ["log_dir", "topic", "partition"], "left")
         .join(sf.broadcast(held.select("topic", "partition", "last_stable_offset", "end_offset")), _REPLICA[:2], "left")
+    )
+    dirty_ratio = sf.when(
+        sf.col("clean_bytes") + sf.col("cleanable_bytes") > 0,
+        sf.col("cleanable_bytes") / (sf.col("clean_bytes") + sf.col("cleanable_bytes")),
     )
     return (
         _with_cleaning(located)
@@ -173,7 +216,9 @@ def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame) -> Frame
             sf.first("cleaned_to").alias("cleaned_to"),
             sf.sum("clean_bytes").alias("clean_bytes"),
             sf.sum("cleanable_bytes").alias("cleanable_bytes"),
+            sf.first("bound_by").alias("bound_by"),
         )
+        .withColumn("dirty_ratio", dirty_ratio)
         .select(
             *_REPLICA,
             "segments",
@@ -181,21 +226,36 @@ def partitions(judged_segments: Frame, checkpoints: Frame, held: Frame) -> Frame
             sf.when(sf.col("bytes") > 0, sf.col("dead_bytes") * 100.0 / sf.col("bytes")).alias("dead_percent"),
             *totals[5:],
             "cleaned_to",
-            sf.when(
-                sf.col("clean_bytes") + sf.col("cleanable_bytes") > 0,
-                sf.col("cleanable_bytes") / (sf.col("clean_bytes") + sf.col("cleanable_bytes")),
-            ).alias("dirty_ratio"),
+            "dirty_ratio",
+            sf.coalesce(
+                "bound_by",
+                sf.when(sf.col("cleanable_bytes") == 0, "active segment").when(
+                    sf.col("dirty_ratio") <= CLEANABLE, "min.cleanable.dirty.ratio"
+                ),
+            ).alias("waits_for"),
         )
     )
-
-
-CLEANABLE = 0.5
-"""The dirty ratio at which the log cleaner begins by default (`min.cleanable.dirty.ratio`)."""
 
 
 def uncleaned(replicas: Frame) -> Frame:
     """Return the rows of `partitions` that are so dirty that the log cleaner should clean them."""
     return replicas.where(functions_of(replicas).col("dirty_ratio") > CLEANABLE)
+
+
+def bars(replicas: Frame, most: int) -> Frame:
+    """Return the replicas with the largest dead part: name, dead_bytes, live_bytes.
+
+    Args:
+        replicas: of `partitions`.
+        most: the number of rows at most.
+    """
+    sf = functions_of(replicas)
+    first = replicas.orderBy(sf.desc("dead_bytes"), "topic", "partition", "folder").limit(most)
+    return first.select(
+        sf.concat(sf.col("topic"), sf.lit("-"), sf.col("partition").cast("string")).alias("name"),
+        "dead_bytes",
+        (sf.col("bytes") - sf.col("dead_bytes")).alias("live_bytes"),
+    )
 
 
 def totals(replicas: Frame) -> Frame:
@@ -225,7 +285,12 @@ def _with_cleaning(located: Frame) -> Frame:
     in_order = of_log.orderBy("base_offset")
     base = sf.col("base_offset")
     is_known = sf.col("cleaned_to").between(sf.col("log_start"), sf.col("end_offset"))
-    first_undecided = sf.least("last_stable_offset", "active")
+    first_undecided = sf.least("last_stable_offset", "active", "recent_from")
+    is_held = (sf.col("last_stable_offset") < sf.col("active")) & (
+        sf.col("last_stable_offset") <= sf.coalesce("recent_from", "active")
+    )
+    may_be_recent = sf.col("is_recent") & (base < sf.col("active"))
+    is_dirty = sf.coalesce("next_base", base + 1) > sf.col("first_dirty")
     has_bound = (base <= sf.col("bound")) & (sf.coalesce("next_base", sf.col("bound") + 1) > sf.col("bound"))
     has_start = (base <= sf.col("start")) & (sf.coalesce("next_base", sf.col("start") + 1) > sf.col("start"))
     return (
@@ -233,7 +298,12 @@ def _with_cleaning(located: Frame) -> Frame:
         .withColumn("active", sf.max(base).over(of_log))
         .withColumn("next_base", sf.lead(base).over(in_order))
         .withColumn("first_dirty", sf.when(is_known, sf.col("cleaned_to")).otherwise(sf.col("log_start")))
+        .withColumn("recent_from", sf.min(sf.when(may_be_recent & is_dirty, base)).over(of_log))
         .withColumn("bound", sf.greatest("first_dirty", first_undecided))
+        .withColumn(
+            "bound_by",
+            sf.when(is_held, "open transaction").when(sf.col("recent_from").isNotNull(), _MIN_LAG),
+        )
         .withColumn("first_uncleanable", sf.max(sf.when(has_bound, base)).over(of_log))
         .withColumn("start", sf.least("first_dirty", "first_uncleanable"))
         .withColumn("first_cleanable", sf.max(sf.when(has_start, base)).over(of_log))
@@ -245,6 +315,12 @@ def _with_cleaning(located: Frame) -> Frame:
             ).otherwise(0),
         )
     )
+
+
+def _number(sf: Functions, column: str) -> Column:
+    """Return a text as a number; 0 for anything else, which brokers refuse."""
+    digits = sf.regexp_replace(column, "[^0-9]|^.{19,}$", "")
+    return sf.concat(sf.lit("0"), digits).cast("bigint")
 
 
 def _length(sf: Functions, column: str) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kipjobs.jobs.transactions.tables import (
     OF_BATCHES,
     known_producers,
+    lines,
     log_starts,
     open_transactions,
     partitions,
@@ -21,6 +22,7 @@ __all__ = [
     "OF_TIMES",
     "implausible_times",
     "known_producers",
+    "lines",
     "log_starts",
     "open_transactions",
     "partitions",

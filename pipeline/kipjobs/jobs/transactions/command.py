@@ -19,7 +19,8 @@ from kipjobs.jobs.shared.options import folders_of_brokers
 from kipjobs.jobs.shared.reading import OF_COORDINATORS, OF_DECODED, decoded_log, files, heads, log, removed_to
 from kipjobs.jobs.shared.running import on_logs
 from kipjobs.jobs.transactions.tables import TOPIC, TYPE
-from kipjobs.report.report import Report, Table
+from kipjobs.report import charts
+from kipjobs.report.report import Chart, Report, Table
 from kipwire.cluster.model import OPEN_STATES
 from kipwire.tables.errors import FAILFAST, Mode
 from kipwire.tables.files.roots import Roots, roots_text
@@ -105,6 +106,11 @@ def transactions_report(session: Session, roots: Roots, mode: Mode = FAILFAST, a
                 ("topic", "partition", "producer_id"),
                 hidden=("started", "records"),
                 shown=10,
+            ),
+        ),
+        (
+            Chart(
+                "Transactions over time", transactions.lines(coordinated, opened, charts.MOST_BARS), charts.transactions
             ),
         ),
         notes=(

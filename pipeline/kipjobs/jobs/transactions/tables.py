@@ -23,6 +23,7 @@ from kipjobs.jobs.shared.left_out import DAMAGED, UNKNOWN
 from kipjobs.jobs.shared.reading import folder, last_ends, record_of
 from kipjobs.jobs.shared.totals import one_row, rows, total
 from kipwire import KipwireError, UnsupportedVersionError
+from kipwire.cluster.model import OPEN_STATES
 from kipwire.logs import read_segment
 from kipwire.records import control_record
 from kipwire.records.producer_sequence import HIGHEST_SEQUENCE
@@ -335,6 +336,35 @@ def totals(coordinated: Frame, opened: Frame, held: Frame) -> Frame:
         opened.agg(rows(sf, "open"), rows(sf, "hanging", sf.col("is_hanging"))),
         held.agg(total(sf, "held_back", "held_back_records")),
     )
+
+
+def lines(coordinated: Frame, opened: Frame, most: int) -> Frame:
+    """Return the last transactions, with those that are open first: name, time, end (null if open), is_hanging.
+
+    Args:
+        coordinated: of `transactions`: the last transaction of each transactional id.
+        opened: of `open_transactions`; a line more for each that hangs, or that no coordinator knows.
+        most: the number of rows at most.
+    """
+    sf = functions_of(coordinated)
+    is_open = sf.col("state").isin(*OPEN_STATES)
+    known = coordinated.where(sf.col("started").isNotNull()).select(
+        sf.col("transactional_id").alias("name"),
+        sf.col("started").alias("time"),
+        sf.when(~is_open, sf.coalesce("changed", "started")).alias("end"),
+        sf.lit(False).alias("is_hanging"),
+    )
+    producer = sf.concat(sf.lit("producer "), sf.col("producer_id").cast("string"))
+    partition = sf.concat(sf.lit(" in "), sf.col("topic"), sf.lit("-"), sf.col("partition").cast("string"))
+    of_none = sf.col("state").isNull() | sf.coalesce("is_hanging", sf.lit(False))
+    others = opened.where(of_none & sf.col("started").isNotNull()).select(
+        sf.concat(sf.coalesce("transactional_id", producer), partition).alias("name"),
+        sf.col("started").alias("time"),
+        sf.when(sf.lit(False), sf.col("started")).alias("end"),
+        sf.coalesce("is_hanging", sf.lit(False)).alias("is_hanging"),
+    )
+    every = known.unionByName(others)
+    return every.orderBy(sf.col("end").isNull().desc(), sf.desc("time"), "name").limit(most)
 
 
 def without_coordinator(known: Frame, coordinated: Frame) -> Frame:
