@@ -119,7 +119,7 @@ def _fit(axes: Any, count: int) -> None:
 
 
 def _most(rows: list[Row]) -> int:
-    return max(row["dead_bytes"] + row["live_bytes"] for row in rows)
+    return max(int(row["dead_bytes"] + row["live_bytes"]) for row in rows)
 
 
 def _names(rows: list[Row]) -> list[str]:

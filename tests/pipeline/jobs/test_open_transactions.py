@@ -152,7 +152,7 @@ def test_the_chart_has_a_line_for_each_transaction_with_open_ones_first(report: 
     (chart,) = report.charts
     rows = chart_rows(chart)
     hanging = [row["name"] for row in rows if row["is_hanging"]]
-    assert sorted(hanging) == ["lost in orders-0", "producer 6 in orders-2"]  # that of 4 began before the log
+    assert sorted(hanging) == ["lost in orders-0", "producer 6 in orders-2"]  # 4 began before the log
     are_open = [row["end"] is None for row in rows]
     assert are_open == sorted(are_open, reverse=True)
     assert {row["name"] for row in rows} - set(hanging) <= {
