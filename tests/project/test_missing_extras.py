@@ -18,7 +18,7 @@ from kipwire.model.extras import MODULES, WITH
 from tests.support.places import ROOT
 
 CLIS = {"kipgen": "kipgen.cli", "kipspark": "kipspark.cli", "kipwire": "kipwire.console.cli"}
-OTHER_NAMES = {"google_re2": "re2"}
+OTHER_NAMES = {"google_re2": "re2", "protobuf": "google"}
 """Modules with other names than their libraries."""
 OF_EXTRAS = sorted({module for modules in MODULES.values() for module in modules} | {"py4j"})  # pyspark brings it
 
