@@ -1,4 +1,4 @@
-"""The fake broker answers requests as Kafka 4.3.1 has answered them, except where docs/testing.md says otherwise."""
+"""The fake broker answers requests as Kafka 4.4.0 has answered them, except where docs/testing.md says otherwise."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ def answer(node: Node, body: Sent) -> Values:
     node.expect_controller()
     counts = {one.name: one.count for one in body.topics if one.name in node.topics.by_name}
     total = sum(max(count - len(node.topics.named(name).partitions), 0) for name, count in counts.items())
-    expect(total <= MOST_PARTITIONS, ErrorCode.UNKNOWN_SERVER_ERROR, "one request asks for too many partitions")
+    expect(total <= MOST_PARTITIONS, ErrorCode.POLICY_VIOLATION, "one request asks for too many partitions")
 
     def extend(asked: Sent) -> Values:
         topic = node.topics.named(asked.name)

@@ -271,6 +271,8 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         self.resolved = {regex: topics for regex, topics in self.resolved.items() if regex in regexes}
         if not self.is_left_to_classic:
             self._raise_epoch()
+        if not self.members:
+            self.assignment_epoch = self.epoch
 
     # Subscriptions, targets, and the way there.
 
@@ -278,14 +280,14 @@ class ConsumerGroup(GroupOf[ConsumerMember]):
         self, member: ConsumerMember, said: dict[str, object], owned: Set[TopicIdPartition] | None, now: float
     ) -> None:
         """Take in what a member says, and take its next step."""
-        topics, regex = member.topics, member.regex
+        topics, regex, assignor = member.topics, member.regex, self.assignor
         for name, value in said.items():
             setattr(member, name, value)
         member.seen = now
         is_other_regex = member.regex != regex
         is_resolved = not member.regex or member.regex in self.resolved
         is_changed = member.topics != topics or (is_other_regex and is_resolved)
-        if is_changed or self.read_topics() != self.known:
+        if is_changed or self.assignor != assignor or self.read_topics() != self.known:
             self._raise_epoch()
         if self.epoch > self.assignment_epoch:
             readers = {one.member_id: self._read_by(one) for one in self.members.values()}

@@ -145,6 +145,7 @@ SETTINGS = {
     "compression.type": _Setting(_STRING, "producer"),
     "compression.zstd.level": _Setting(_INT, "3"),
     "delete.retention.ms": _Setting(_LONG, "86400000"),
+    "errors.deadletterqueue.group.enable": _Setting(_BOOLEAN, "false"),
     "file.delete.delay.ms": _Setting(_LONG, "60000"),
     "flush.messages": _Setting(_LONG, _MOST),
     "flush.ms": _Setting(_LONG, _MOST),
@@ -154,6 +155,7 @@ SETTINGS = {
     "local.retention.bytes": _Setting(_LONG, "-2"),
     "local.retention.ms": _Setting(_LONG, "-2"),
     "max.compaction.lag.ms": _Setting(_LONG, _MOST),
+    "max.decompressed.message.bytes": _Setting(_INT, "2147483639"),
     "max.message.bytes": _Setting(_INT, "1048588"),
     "message.timestamp.after.max.ms": _Setting(_LONG, "3600000"),
     "message.timestamp.before.max.ms": _Setting(_LONG, _MOST),
@@ -162,6 +164,8 @@ SETTINGS = {
     "min.compaction.lag.ms": _Setting(_LONG, "0"),
     "min.insync.replicas": _Setting(_INT, "1"),
     "preallocate": _Setting(_BOOLEAN, "false"),
+    "remote.copy.lag.bytes": _Setting(_LONG, "-1"),
+    "remote.copy.lag.ms": _Setting(_LONG, "0"),
     "remote.log.copy.disable": _Setting(_BOOLEAN, "false"),
     "remote.log.delete.on.disable": _Setting(_BOOLEAN, "false"),
     "remote.storage.enable": _Setting(_BOOLEAN, "false"),
@@ -173,7 +177,7 @@ SETTINGS = {
     "segment.ms": _Setting(_LONG, "604800000"),
     "unclean.leader.election.enable": _Setting(_BOOLEAN, "false"),
 }
-"""All that Kafka 4.3 has of topics, with its defaults."""
+"""All that Kafka 4.4 has of topics, with its defaults."""
 _VALUES = {_INT: r"\s*[+-]?[0-9]{1,19}\s*", _LONG: r"\s*[+-]?[0-9]{1,19}\s*", _BOOLEAN: r"(?i)\s*(true|false)\s*"}
 """The form of values, by type; of other types any text will do."""
 
