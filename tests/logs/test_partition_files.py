@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from kipwire.logs import read_segment
+from kipwire.logs.index_checks import aborted_misfits, disordered, offset_misfits, time_misfits
 from kipwire.logs.partition_files import (
     LeaderEpoch,
     OffsetIndexEntry,
@@ -19,11 +21,9 @@ from kipwire.logs.partition_files import (
     aborted_transactions,
     leader_epochs,
     offset_index,
-    offset_misfits,
     partition_offsets,
     producer_snapshot,
     time_index,
-    time_misfits,
 )
 from kipwire.model.errors import DecodeError
 from kipwire.records import Record, read_batches, write_batch
@@ -110,7 +110,9 @@ def test_an_index_that_ends_within_an_entry_says_where(suffix: str) -> None:
 
 def test_entries_that_go_back_are_refused() -> None:
     twice = file(".index")[:16] + file(".index")[:8]
-    with pytest.raises(DecodeError, match=r"entries\[2\].*offset 53 at position 735 is not after offset 64 at 1457"):
+    with pytest.raises(
+        DecodeError, match=r"entries\[2\].*offset 53 at position 735 is not after offset 64 at position 1457"
+    ):
         list(offset_index(io.BytesIO(twice), BASE))
     with pytest.raises(DecodeError, match=r"entries\[5\].*1795361072913 at offset 49 is not after 1795361075436"):
         list(time_index(io.BytesIO(file(".timeindex") * 2), BASE))
@@ -219,16 +221,63 @@ def test_an_index_fits_its_segment_as_brokers_write_it_and_no_changed_one_does(s
             if batch.max_timestamp > highest:
                 highest = batch.max_timestamp
                 times.append(TimeIndexEntry(highest, batch.last_offset))
-    assert not list(offset_misfits(offsets, batches))
-    assert not list(time_misfits(times, batches))
+    assert all(one.is_of_old_brokers for one in offset_misfits(offsets, batches))
+    assert not time_misfits(times, batches)
 
     number = random.randrange(len(offsets))
     offset, position = offsets[number]
     changed = OffsetIndexEntry(offset + random.randrange(-3, 4), position + random.choice((0, 0, -1, 1, 10**6)))
     there = starts.get(changed.position)
     fits = there is not None and there.base_offset <= changed.offset and changed.offset in ends
-    found = list(offset_misfits([changed], batches))
-    assert not found if fits else [one.number for one in found] == [0]
+    wrong_offsets = [*offsets[:number], changed, *offsets[number + 1 :]]
+    found = [one.number for one in offset_misfits(wrong_offsets, batches) if not one.is_of_old_brokers]
+    assert found == ([] if fits else [number])
     for number, (time, offset) in enumerate(times):
         wrong = [*times[:number], TimeIndexEntry(time + 1, offset), *times[number + 1 :]]
         assert [one.number for one in time_misfits(wrong, batches)] == [number]
+
+
+def test_an_entry_is_compared_with_the_one_before_it_where_there_is_no_segment() -> None:
+    entries = [OffsetIndexEntry(2, 90), OffsetIndexEntry(7, 700), OffsetIndexEntry(5, 800), OffsetIndexEntry(8, 900)]
+    (found,) = disordered(entries)
+    assert found.number == 2
+    assert found.reason == "offset 5 at position 800 is not after offset 7 at position 700"
+
+
+def test_a_time_index_that_goes_beyond_its_segment_does_not_fit() -> None:
+    batches = list(read_batches(log_of(Random(0))))
+    end, highest = batches[-1].last_offset, max(batch.max_timestamp for batch in batches)
+    assert not time_misfits([TimeIndexEntry(highest, end)], batches)
+    (found,) = time_misfits([TimeIndexEntry(highest, end + 1)], batches)
+    assert found.reason == f"offset {end + 1} is in no batch of the segment"
+
+
+def test_a_time_is_of_the_batch_at_its_offset() -> None:
+    data = write_batch([Record(offset=5, timestamp=900)]) + write_batch([Record(offset=6, timestamp=800)])
+    batches = list(read_batches(data))
+    assert not time_misfits([TimeIndexEntry(900, 5)], batches)
+    (found,) = time_misfits([TimeIndexEntry(900, 6)], batches)
+    assert found.reason == "900 is of a batch before offset 6"
+    batches = list(read_batches(write_batch([Record(offset=5, timestamp=900), Record(offset=6)])))
+    assert time_misfits([TimeIndexEntry(900, 5)], batches) == [
+        (0, "offset 5 is within the batch of offsets 5 to 6", True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"producer_id": 7}, "offset 54 is no ABORT marker of producer 7"),
+        ({"last_offset": 53, "last_stable_offset": 54}, "offset 53 is no ABORT marker of producer 0"),
+        ({"last_offset": 10_000}, "offset 10000 is no ABORT marker of producer 0"),
+        ({"first_offset": 55}, "first offset 55 is after last offset 54"),
+        ({"last_stable_offset": 56}, "last stable offset 56 is after last offset 54"),
+    ],
+)
+def test_an_aborted_transaction_ends_at_its_marker(change: dict[str, int], reason: str) -> None:
+    entries = list(aborted_transactions(io.BytesIO(file(".txnindex"))))
+    segment = FOLDER / f"{BASE:020}.log"
+    assert not aborted_misfits(entries, read_segment(segment))
+    for name, value in change.items():
+        setattr(entries[0], name, value)
+    assert aborted_misfits(entries, read_segment(segment)) == [(0, reason, False)]

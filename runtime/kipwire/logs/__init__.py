@@ -12,8 +12,9 @@
 # hostile bytes cost a small multiple of their number (`test_hostile_heads_cost_a_small_multiple_of_their_bytes`).
 #
 # `offsets` says which offsets a batch can have at its place. `stream.read_stream` reads a pipe as a file is read: what
-# follows damage goes to a temporary file, for the searches. `partition_files` reads the files beside segments, `names`
-# has the names of all these files, `internal_topics` what brokers keep in topics of their own.
+# follows damage goes to a temporary file, for the searches. `partition_files` reads the files beside segments,
+# `index_checks` compares indexes with segments, `names` has the names of all these files, `internal_topics` what
+# brokers keep in topics of their own.
 
 from kipwire.logs.segments import read_segment
 

@@ -39,6 +39,14 @@ class SegmentName(NamedTuple):
     base_offset: int
 
 
+class Place(NamedTuple):
+    """The part of a log that a segment, or a file beside it, is of, as far as its path has it."""
+
+    partition: Partition | None
+    base_offset: int | None
+    """Offset at which the segment starts."""
+
+
 class SnapshotEnd(NamedTuple):
     """The parts of a snapshot's name."""
 
@@ -86,6 +94,15 @@ def parse_tiered_name(above: str, folder: str, file: str) -> SegmentName | None:
     if of_topic is None or int(partition) > HIGHEST_INT32:
         return None
     return SegmentName(of_topic["topic"], int(partition), int(segment["base_offset"]))
+
+
+def place_of(segment: Path) -> Place:
+    """Find the partition and the base offset of a segment by its path, as brokers or tiered storage name it."""
+    folder = segment.absolute().parent
+    tiered = parse_tiered_name(folder.parent.name, folder.name, segment.name)
+    if tiered is not None:
+        return Place(Partition(tiered.topic, tiered.partition), tiered.base_offset)
+    return Place(partition_of(folder.name), base_offset_of(segment.name))
 
 
 def snapshot_end_of(file: str) -> SnapshotEnd | None:

@@ -6,7 +6,7 @@ segment that it still writes; the part that it has not used is zeros, which are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
@@ -15,8 +15,7 @@ from kafka_messages.producer_snapshot.v1 import ProducerSnapshot
 from kipwire.codec.checksums import crc32c
 from kipwire.model.errors import DecodeError
 from kipwire.records.checks import wrong_checksum
-from kipwire.records.heads import HIGHEST_INT32, HIGHEST_OFFSET, NO_TIMESTAMP
-from kipwire.records.model import RecordBatch
+from kipwire.records.heads import HIGHEST_INT32, HIGHEST_OFFSET
 from kipwire.tools.text import count_of, only_left
 
 _OFFSET_ENTRY = Packer(">ii")
@@ -42,6 +41,13 @@ class OffsetIndexEntry(NamedTuple):
     position: int
     """Position of its first byte."""
 
+    def __str__(self) -> str:
+        return f"offset {self.offset} at position {self.position}"
+
+    def is_after(self, other: OffsetIndexEntry) -> bool:
+        """Tell whether it may follow another entry."""
+        return self.offset > other.offset and self.position > other.position
+
 
 class TimeIndexEntry(NamedTuple):
     """An entry of `.timeindex`: no record up to this offset has a later timestamp."""
@@ -49,6 +55,13 @@ class TimeIndexEntry(NamedTuple):
     timestamp: int
     """Milliseconds since 1970."""
     offset: int
+
+    def __str__(self) -> str:
+        return f"{self.timestamp} at offset {self.offset}"
+
+    def is_after(self, other: TimeIndexEntry) -> bool:
+        """Tell whether it may follow another entry; the last entry of a segment may be there twice."""
+        return self.offset >= other.offset and self.timestamp >= other.timestamp
 
 
 class LeaderEpoch(NamedTuple):
@@ -76,14 +89,23 @@ def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]
     Raises:
         DecodeError: the file ends within an entry, or an entry is not after the one before it.
     """
-    last_relative = last_position = -1
-    for number, (relative, position) in enumerate(_entries(file, _OFFSET_ENTRY, "offset index")):
-        if relative <= last_relative or position <= last_position:
-            last = f"offset {base_offset + last_relative} at {last_position}" if number else "the start of the segment"
-            reason = f"offset {base_offset + relative} at position {position} is not after {last}"
+    last = OffsetIndexEntry(base_offset - 1, -1)
+    for number, entry in enumerate(offset_entries(file, base_offset)):
+        if not entry.is_after(last):
+            reason = f"{entry} is not after {last if number else 'the start of the segment'}"
             raise DecodeError("offset index", 0, f"entries[{number}]", number * _OFFSET_ENTRY.size, reason)
+        yield entry
+        last = entry
+
+
+def offset_entries(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]:
+    """Decode the entries of an offset index, in any order; arguments are those of `offset_index`.
+
+    Raises:
+        DecodeError: the file ends within an entry.
+    """
+    for number, (relative, position) in enumerate(_entries(file, _OFFSET_ENTRY, "offset index")):
         yield OffsetIndexEntry(_offset("offset index", number, _OFFSET_ENTRY, base_offset, relative), position)
-        last_relative, last_position = relative, position
 
 
 def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
@@ -96,65 +118,23 @@ def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
     Raises:
         DecodeError: the file ends within an entry, or an entry is not after the one before it.
     """
-    last = TimeIndexEntry(-1, -1)
-    for number, (timestamp, relative) in enumerate(_entries(file, _TIME_ENTRY, "time index")):
-        entry = TimeIndexEntry(timestamp, _offset("time index", number, _TIME_ENTRY, base_offset, relative))
-        if relative < 0 or timestamp < last.timestamp or entry.offset < last.offset:
-            reason = f"{timestamp} at offset {entry.offset} is not after {last.timestamp} at offset {last.offset}"
+    last = TimeIndexEntry(-1, base_offset)
+    for number, entry in enumerate(time_entries(file, base_offset)):
+        if not entry.is_after(last):
+            reason = f"{entry} is not after {last if number else 'the start of the segment'}"
             raise DecodeError("time index", 0, f"entries[{number}]", number * _TIME_ENTRY.size, reason)
         yield entry
         last = entry
 
 
-class Misfit(NamedTuple):
-    """An entry of an index that does not fit its segment."""
+def time_entries(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
+    """Decode the entries of a time index, in any order; arguments are those of `time_index`.
 
-    number: int
-    """Number of the entry, from 0."""
-    reason: str
-
-
-def offset_misfits(entries: Iterable[OffsetIndexEntry], batches: Iterable[RecordBatch]) -> Iterator[Misfit]:
-    """Find the entries of an offset index that lead to no batch, or beyond the batch with their offset.
-
-    The offset of an entry is the last one of the batch at its position, or of a later one: brokers before 3.9 had one
-    entry for all batches that a follower or the log cleaner wrote at once.
-
-    Args:
-        entries: of the index, in its order.
-        batches: all batches of the segment, in its order; they are read as far as the last entry needs.
+    Raises:
+        DecodeError: the file ends within an entry.
     """
-    read = iter(batches)
-    batch = next(read, None)
-    for number, (offset, position) in enumerate(entries):
-        while batch is not None and batch.position < position:
-            batch = next(read, None)
-        if batch is None or batch.position != position:
-            yield Misfit(number, f"offset {offset} is at position {position}, where no batch begins")
-        elif batch.base_offset > offset:
-            yield Misfit(number, f"offset {offset} is at position {position}, where offset {batch.base_offset} begins")
-        else:
-            while batch is not None and batch.last_offset < offset:
-                batch = next(read, None)
-            if batch is None or batch.last_offset > offset:
-                yield Misfit(number, f"offset {offset} is at position {position}, but no batch from there ends with it")
-
-
-def time_misfits(entries: Iterable[TimeIndexEntry], batches: Iterable[RecordBatch]) -> Iterator[Misfit]:
-    """Find the entries of a time index whose timestamp is not the highest one up to their offset.
-
-    Args:
-        entries: of the index, in its order.
-        batches: all batches of the segment, in its order; they are read as far as the last entry needs.
-    """
-    read = iter(batches)
-    batch, highest = next(read, None), NO_TIMESTAMP
-    for number, (timestamp, offset) in enumerate(entries):
-        while batch is not None and batch.base_offset <= offset:
-            highest = max(highest, batch.max_timestamp)
-            batch = next(read, None)
-        if timestamp != highest:
-            yield Misfit(number, f"{timestamp} is not the highest timestamp up to offset {offset}: {highest} is")
+    for number, (timestamp, relative) in enumerate(_entries(file, _TIME_ENTRY, "time index")):
+        yield TimeIndexEntry(timestamp, _offset("time index", number, _TIME_ENTRY, base_offset, relative))
 
 
 def _offset(name: str, number: int, packer: Packer, base_offset: int, relative: int) -> int:

@@ -88,11 +88,63 @@ def test_an_index_that_does_not_fit_its_segment_is_an_error(dump: Dump) -> None:
     wrong = DATA / "cases" / "wrong-index" / "orders-0" / ("0" * 20)
     done = dump(f"{wrong}.index", f"{wrong}.timeindex")
     assert done.returncode == 1
-    # The second entry of the other index leads to a batch before its offset, as entries of older followers do.
     assert done.stderr == (
+        f"{wrong}.index: entries[1]: offset 4 is at position 6213, where the batch of offsets 3 to 3 is; "
+        "only brokers before 3.9 write such entries\n"
         f"error: {wrong}.timeindex: entries[1]: 1700000000009 is not the highest timestamp up to offset 4: "
         "1700000000004 is\n"
     )
+
+
+@pytest.mark.parametrize("has_segment", [True, False])
+def test_a_wrong_entry_of_an_index_hides_none_after_it(dump: Dump, folder: Path, has_segment: bool) -> None:
+    index = folder / f"{NAME}.index"
+    data = bytearray(index.read_bytes())
+    data[12:16] = (2**20).to_bytes(4, "big")  # the position of entry 1
+    index.write_bytes(data)
+    if not has_segment:
+        (folder / f"{NAME}.log").unlink()
+    done = dump(f"payments-0/{NAME}.index")
+    assert done.returncode == 1
+    assert done.stdout.count("position=") == 5
+    (line,) = done.stderr.splitlines()
+    expected = "entries[1]: offset 64 is at position 1048576, where no batch begins"
+    if not has_segment:
+        expected = "entries[2]: offset 65 at position 2073 is not after offset 64 at position 1048576"
+    assert line == f"error: payments-0/{NAME}.index: {expected}"
+
+
+def test_a_transaction_index_that_does_not_fit_its_segment_is_an_error(dump: Dump, folder: Path) -> None:
+    index = folder / f"{NAME}.txnindex"
+    data = bytearray(index.read_bytes())
+    data[9] = 9  # the producer of entry 0
+    index.write_bytes(data)
+    done = dump(f"payments-0/{NAME}.txnindex")
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"error: payments-0/{NAME}.txnindex: entries[0]: offset 54 is no ABORT marker of producer 9\n"
+    )
+
+
+@pytest.mark.parametrize("folder", ["orders-7-{}", "orders-{}/7"])
+def test_files_of_tiered_storage_are_read_by_their_names(dump: Dump, tmp_path: Path, folder: str) -> None:
+    there = tmp_path / "tiered" / folder.format("AAAAAAAAAAAAAAAAAAAABw")
+    there.mkdir(parents=True)
+    for suffix in (".log", ".index", ".timeindex", ".txnindex"):
+        shutil.copy(FOLDER / f"{NAME}{suffix}", there / f"44-AAAAAAAAAAAAAAAAAAAACQ{suffix}")
+        shutil.copy(FOLDER / f"{88:020}{suffix}", there / f"88-AAAAAAAAAAAAAAAAAAAADQ{suffix}")
+    shutil.move(there / "88-AAAAAAAAAAAAAAAAAAAADQ.log", there / "100-AAAAAAAAAAAAAAAAAAAADQ.log")
+    done = dump("tiered")
+    assert (done.returncode, done.stderr) == (0, "")
+    headings = [line.split(": ")[1] for line in done.stdout.splitlines() if "partition" in line]
+    assert [one.partition(",")[0] for one in headings] == [
+        "orders partition 7 from offset 44",
+        "orders partition 7 from offset 100",
+    ]
+    names = [str(file.relative_to(tmp_path)) for file in sorted(there.glob("44-*index"))]
+    done = dump(*names)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "offset=87 position=4224\n" in done.stdout
 
 
 def test_an_index_beside_a_damaged_segment_is_shown_and_cannot_be_compared(dump: Dump, folder: Path) -> None:

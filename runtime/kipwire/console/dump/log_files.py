@@ -18,9 +18,7 @@ from kipwire.logs.names import (
     SEGMENT,
     SNAPSHOT,
     SnapshotEnd,
-    base_offset_of,
-    partition_of,
-    segments_of,
+    place_of,
     snapshot_end_of,
 )
 from kipwire.records import Bounds
@@ -92,12 +90,12 @@ def log_file(path: Path, decode_as: str | None) -> LogFile:
         path: the file.
         decode_as: an internal topic, or `RAW`; None: by the name of the folder.
     """
-    partition = partition_of(path.absolute().parent.name)
+    partition, base_offset = place_of(path)
     topic, number = partition or (None, None)
     if decode_as is None and topic is None and path.suffix == SNAPSHOT:
         decode_as = METADATA  # only controllers have snapshots, such as bootstrap.checkpoint
     internal = internal_of(topic, decode_as)
-    return LogFile(path, topic, number, base_offset_of(path.name), snapshot_end_of(path.name), internal)
+    return LogFile(path, topic, number, base_offset, snapshot_end_of(path.name), internal)
 
 
 def internal_of(topic: str | None, decode_as: str | None) -> str | None:
@@ -119,9 +117,9 @@ def find_log_files(path: Path, decode_as: str | None) -> list[LogFile]:
         ValueError: the folder has no segments, or the file is not a log.
     """
     if path.is_dir():
-        files = (Path(file) for file in files_below(str(path)) if file.endswith(SEGMENT))
-        folders = sorted({file.parent for file in files if base_offset_of(file.name) is not None})
-        found = [log_file(file, decode_as) for folder in folders for file in segments_of(folder)]
+        files = (log_file(Path(file), decode_as) for file in files_below(str(path)) if file.endswith(SEGMENT))
+        segments = [file for file in files if file.base_offset is not None and file.path.is_file()]
+        found = sorted(segments, key=lambda file: (file.path.parent, file.base_offset, file.path.name))
         if not found:
             raise ValueError(
                 f"{path}: no log segments, packets or {INDEX}; give a file, or a folder with files such as "

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kafka_messages.aborted_txn.v0 import AbortedTxn
 from kipwire.cli.command_line import one_line
 from kipwire.cli.output import Output
 from kipwire.logs import read_segment
-from kipwire.logs.names import SEGMENT, base_offset_of, partition_of
+from kipwire.logs.index_checks import Misfit, aborted_misfits, disordered, offset_misfits, time_misfits
+from kipwire.logs.names import SEGMENT, place_of
 from kipwire.logs.partition_files import (
-    Misfit,
+    OffsetIndexEntry,
+    TimeIndexEntry,
     aborted_transactions,
     leader_epochs,
-    offset_index,
-    offset_misfits,
+    offset_entries,
     partition_offsets,
     producer_snapshot,
-    time_index,
-    time_misfits,
+    time_entries,
 )
 from kipwire.model.errors import DecodeError, KipwireError
 from kipwire.model.structs import Struct
@@ -46,8 +47,8 @@ class Kind(NamedTuple):
         DecodeError: the file is damaged.
         ValueError: it is another file, by its name or its content.
     """
-    misfits: Callable[[Path, Path], Iterator[Misfit]] | None = None
-    """Compares the entries of an index, the first path, with its segment."""
+    misfits: Callable[[Path, Path | None], list[Misfit]] | None = None
+    """Compares the entries of an index, the first path, with each other and with its segment, if there is one."""
 
 
 def kind_of(path: Path) -> Kind | None:
@@ -71,20 +72,26 @@ def dump_partition_file(path: Path, kind: Kind, out: Output, *, as_json: bool) -
         out.flush()
         print_err(("error: ", "red"), f"{one_line(path)}: {_reason(error)}")
         return 1
-    faults = _faults(path, kind)
-    out.flush()
-    for fault in faults:
-        print_err(("error: ", "red"), f"{one_line(path)}: {fault}")
-    return len(faults)
+    errors = 0
+    for fault in _faults(path, kind):
+        out.flush()
+        if isinstance(fault, Misfit) and fault.is_of_old_brokers:
+            why = "only brokers before 3.9 write such entries"
+            print_err((f"{one_line(path)}: entries[{fault.number}]: {fault.reason}; {why}", "yellow"))
+            continue
+        errors += 1
+        text = f"entries[{fault.number}]: {fault.reason}" if isinstance(fault, Misfit) else fault
+        print_err(("error: ", "red"), f"{one_line(path)}: {text}")
+    return errors
 
 
-def _faults(path: Path, kind: Kind) -> list[str]:
+def _faults(path: Path, kind: Kind) -> Sequence[Misfit | str]:
     """Compare an index with the segment beside it, if there is one."""
-    segment = path.with_suffix(SEGMENT)
-    if kind.misfits is None or not segment.is_file():
+    if kind.misfits is None:
         return []
+    segment = path.with_suffix(SEGMENT)
     try:
-        return [f"entries[{number}]: {reason}" for number, reason in kind.misfits(path, segment)]
+        return kind.misfits(path, segment if segment.is_file() else None)
     except KipwireError as error:
         return [f"cannot be compared with its segment: {error}"]
 
@@ -99,10 +106,10 @@ def _text_line(entry: Entry) -> str:
 
 
 def _json_line(path: Path, kind: Kind) -> Callable[[Entry], str]:
-    topic, partition = partition_of(path.absolute().parent.name) or (None, None)
-    head = {"type": kind.type, "file": str(path)}
+    partition = place_of(path.with_suffix(SEGMENT)).partition
+    head: Entry = {"type": kind.type, "file": str(path)}
     if partition is not None:
-        head |= {"topic": topic, "partition": partition}  # type: ignore[dict-item]
+        head |= {"topic": partition.topic, "partition": partition.number}
 
     def line(entry: Entry) -> str:
         return json.dumps(head | entry, separators=(",", ":")) + "\n"
@@ -111,37 +118,45 @@ def _json_line(path: Path, kind: Kind) -> Callable[[Entry], str]:
 
 
 def _base_offset(path: Path) -> int:
-    found = base_offset_of(path.with_suffix(SEGMENT).name)
+    found = place_of(path.with_suffix(SEGMENT)).base_offset
     if found is None:
         raise ValueError(f"the name must be the base offset, as in 00000000000000000612{path.suffix}")
     return found
 
 
-def _offset_index(path: Path) -> Iterator[Entry]:
+def _offsets(path: Path) -> Iterator[OffsetIndexEntry]:
     with path.open("rb") as file:
-        for entry in offset_index(file, _base_offset(path)):
-            yield entry._asdict()
+        yield from offset_entries(file, _base_offset(path))
 
 
-def _time_index(path: Path) -> Iterator[Entry]:
+def _times(path: Path) -> Iterator[TimeIndexEntry]:
     with path.open("rb") as file:
-        for entry in time_index(file, _base_offset(path)):
-            yield entry._asdict()
+        yield from time_entries(file, _base_offset(path))
 
 
-def _offset_misfits(path: Path, segment: Path) -> Iterator[Misfit]:
+def _aborted(path: Path) -> Iterator[AbortedTxn]:
     with path.open("rb") as file:
-        yield from offset_misfits(offset_index(file, _base_offset(path)), read_segment(segment, check_crcs=False))
+        yield from aborted_transactions(file)
 
 
-def _time_misfits(path: Path, segment: Path) -> Iterator[Misfit]:
-    with path.open("rb") as file:
-        yield from time_misfits(time_index(file, _base_offset(path)), read_segment(segment, check_crcs=False))
+def _offset_misfits(path: Path, segment: Path | None) -> list[Misfit]:
+    found = [] if segment is None else offset_misfits(_offsets(path), read_segment(segment, check_crcs=False))
+    return _with_disorder(found, disordered(_offsets(path)))
 
 
-def _aborted_entries(path: Path) -> Iterator[Entry]:
-    with path.open("rb") as file:
-        yield from map(_fields, aborted_transactions(file))
+def _time_misfits(path: Path, segment: Path | None) -> list[Misfit]:
+    found = [] if segment is None else time_misfits(_times(path), read_segment(segment, check_crcs=False))
+    return _with_disorder(found, disordered(_times(path)))
+
+
+def _with_disorder(misfits: list[Misfit], disorder: Iterable[Misfit]) -> list[Misfit]:
+    """Add the entries that are out of order, unless it is known which of two is wrong."""
+    wrong = {one.number for one in misfits}
+    return sorted([*misfits, *(one for one in disorder if wrong.isdisjoint((one.number - 1, one.number)))])
+
+
+def _aborted_misfits(path: Path, segment: Path | None) -> list[Misfit]:
+    return [] if segment is None else aborted_misfits(_aborted(path), read_segment(segment))
 
 
 def _producers(path: Path) -> Iterator[Entry]:
@@ -150,6 +165,10 @@ def _producers(path: Path) -> Iterator[Entry]:
 
 def _fields(struct: Struct) -> Entry:
     return {field.name: getattr(struct, field.name) for field in struct.ATTRIBUTES}
+
+
+def _rows(entries: Iterable[OffsetIndexEntry | TimeIndexEntry]) -> Iterator[Entry]:
+    return (entry._asdict() for entry in entries)
 
 
 def _leader_epochs(path: Path) -> Iterator[Entry]:
@@ -163,9 +182,24 @@ def _partition_offsets(path: Path) -> Iterator[Entry]:
 
 
 _BY_SUFFIX = {
-    ".index": Kind("offset_index", "an offset index", _offset_index, _offset_misfits),
-    ".timeindex": Kind("time_index", "a time index", _time_index, _time_misfits),
-    ".txnindex": Kind("aborted_transaction", "an index of aborted transactions", _aborted_entries),
+    ".index": Kind(
+        "offset_index",
+        "an offset index",
+        lambda path: _rows(_offsets(path)),
+        _offset_misfits,
+    ),
+    ".timeindex": Kind(
+        "time_index",
+        "a time index",
+        lambda path: _rows(_times(path)),
+        _time_misfits,
+    ),
+    ".txnindex": Kind(
+        "aborted_transaction",
+        "an index of aborted transactions",
+        lambda path: map(_fields, _aborted(path)),
+        _aborted_misfits,
+    ),
     ".snapshot": Kind("producer", "a snapshot of the producers", _producers),
 }
 _BY_NAME = {
