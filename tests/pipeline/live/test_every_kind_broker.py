@@ -59,7 +59,7 @@ def folders(packets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         sleep(0.1)
     copy = tmp_path_factory.mktemp("broker") / "logs"
     with every_kind.open_transaction(ADDRESS):
-        shutil.copytree(LOGS, copy, ignore=shutil.ignore_patterns(".lock", "*.deleted", "*.cleaned"))
+        shutil.copytree(LOGS, copy, ignore=shutil.ignore_patterns(".lock", "*.deleted", "*.cleaned", "*-delete"))
     return copy
 
 

@@ -158,7 +158,7 @@ def test_users_and_passwords_are_those_of_kafkas_tools_whatever_their_characters
     username, password = f"a=b,=2C {uuid4()}", "p\ufb01\u00ad½,=ß"
     entity = ("--entity-type", "users", "--entity-name", username)
     change = ("--alter", *entity, "--add-config", f"SCRAM-SHA-512=[iterations=16384,password={password}]")
-    tool("kafka.admin.ConfigCommand", "--bootstrap-server", CLEAR.address, *change)
+    tool("org.apache.kafka.tools.ConfigCommand", "--bootstrap-server", CLEAR.address, *change)
     assert is_let_in_soon(Scram(username, password, "SCRAM-SHA-512"))
     refused(Scram(username, saslprep(password), "SCRAM-SHA-512"))
 

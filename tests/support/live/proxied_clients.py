@@ -273,7 +273,7 @@ def java_tools(address: str) -> set[bytes]:
         assert read >= {line.encode() for line in lines}
     classic, share = ("--group", f"{group}-classic"), f"{group}-share"
     on_share = ("--entity-type", "groups", "--entity-name", share)
-    tool("kafka.admin.ConfigCommand", *to, "--alter", *on_share, "--add-config", "share.auto.offset.reset=earliest")
+    tool("ConfigCommand", *to, "--alter", *on_share, "--add-config", "share.auto.offset.reset=earliest")
     tool("consumer.ConsoleShareConsumer", *to, *kept, "--group", share, *until)
     for command in (
         ("TopicCommand", "--alter", *kept, "--partitions", "3"),
@@ -307,7 +307,7 @@ def java_tools(address: str) -> set[bytes]:
 
 def _configs(topic: str) -> Iterable[tuple[str, ...]]:
     """Yield commands that change and describe configs."""
-    command = "kafka.admin.ConfigCommand"
+    command = "ConfigCommand"
     on_topic, on_user = ("--entity-type", "topics", "--entity-name", topic), ("--entity-type", "users")
     yield (command, "--alter", *on_topic, "--add-config", "retention.ms=7200000")
     yield (command, "--describe", *on_topic)
@@ -326,7 +326,7 @@ def _with_address(name: str, to: tuple[str, ...], arguments: tuple[str, ...]) ->
 def tool(name: str, *arguments: str, lines: Iterable[str] = ()) -> str:
     """Run one of Kafka's tools; return its output. A tool fails if the broker refuses its request; its frames count."""
     script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
-    cls = name if name.startswith("kafka.") else f"org.apache.kafka.tools.{name}"
+    cls = f"org.apache.kafka.tools.{name}"
     text = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(
         [*script, cls, *arguments], input=text, capture_output=True, text=True, timeout=120, check=False
