@@ -1,4 +1,4 @@
-"""A client reaches a proxy through mapped ports alone, as those of a container, and stays when the proxy restarts."""
+"""A client reaches a proxy through mapped ports alone, as of a container, and stays when the proxy restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NODE = 1
     params=["fake", pytest.param("kafka", marks=[pytest.mark.broker, pytest.mark.xdist_group("broker")])],
 )
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where a broker listens."""
+    """The address of a broker."""
     if request.param == "kafka":
         yield ADDRESS
         return

@@ -99,7 +99,7 @@ def offset_index(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]
 
 
 def offset_entries(file: BinaryIO, base_offset: int) -> Iterator[OffsetIndexEntry]:
-    """Decode the entries of an offset index, in any order; arguments are those of `offset_index`.
+    """Decode the entries of an offset index, in any order; with the arguments of `offset_index`.
 
     Raises:
         DecodeError: the file ends within an entry.
@@ -128,7 +128,7 @@ def time_index(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
 
 
 def time_entries(file: BinaryIO, base_offset: int) -> Iterator[TimeIndexEntry]:
-    """Decode the entries of a time index, in any order; arguments are those of `time_index`.
+    """Decode the entries of a time index, in any order; with the arguments of `time_index`.
 
     Raises:
         DecodeError: the file ends within an entry.
