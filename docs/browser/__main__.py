@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 import sys
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 
 from docs.browser import packing
-from docs.browser.downloads import PYODIDE, pyodide, wheels
+from docs.browser.downloads import PYODIDE, pyodide, run, wheels
 from kipwire.cli.page import part
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,11 +28,12 @@ _GENERATOR_ON_LINUX = ("markupsafe",)
 _SCRIPTS = (("kipwire.console.inspect", "page.js"),)
 """The scripts of pages that commands write; the page's policy lets them run, and no other inline script."""
 MOST_BYTES = 9_000_000
-"""The limit for all files together, as they are sent."""
+"""The limit for all files together, as servers send them."""
+_COMPRESSED_BY_SERVERS = frozenset({".html", ".css", ".js", ".mjs", ".json"})
 
 
 def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
-    """Write the folder, replacing what was there, and return the size of each file that is there.
+    """Write the folder, replacing what was there, and return the size of each file as servers send it: compressed.
 
     Args:
         root: the repository.
@@ -51,16 +53,17 @@ def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
     info = json.loads((python / "pyodide-lock.json").read_text("utf-8"))["info"]
     looking = {"looking.py": (_HERE / "looking.py").read_bytes()}
     rpds = {"rpds.py": (_HERE / "rpds.py").read_bytes()}
-    library = packing.packed(packing.standard_library(python / "python_stdlib.zip"))
-    ours = packing.packed({**packing.kipwire(root), **packing.python_of(first), **looking})
+    library = packing.stored(packing.standard_library(python / "python_stdlib.zip"))
+    ours = packing.stored({**packing.kipwire(root), **packing.python_of(first), **looking})
+    library, ours = _compiled(python, library, ours)
     loaded = {
-        "python.wasm.gz": gzip.compress((python / "pyodide.asm.wasm").read_bytes(), 9, mtime=0),
-        "stdlib.zip.gz": library,
-        "kipwire.zip.gz": ours,
+        "python.wasm.gz": packing.compressed((python / "pyodide.asm.wasm").read_bytes()),
+        "stdlib.zip.gz": packing.compressed(library),
+        "kipwire.zip.gz": packing.compressed(ours),
         "compressors.whl": compressors.read_bytes(),
     }
     generator = {**packing.generator(root), **packing.python_of(of_generator), **rpds}
-    later = {"generator.zip.xz": packing.packed(generator, as_xz=True)}
+    later = {"generator.zip.xz": packing.compressed_for_python(packing.stored(generator))}
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(_HERE / "page", out)
     (out / "python").mkdir()
@@ -73,10 +76,29 @@ def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
     _copy_samples(root, out / "samples")
     page = (out / "index.html").read_text("utf-8")
     (out / "index.html").write_text(page.replace("SCRIPTS", " ".join(map(_hash, _SCRIPTS))), "utf-8")
-    found = {file.relative_to(out).as_posix(): file.stat().st_size for file in sorted(out.rglob("*")) if file.is_file()}
+    found = {file.relative_to(out).as_posix(): _sent(file) for file in sorted(out.rglob("*")) if file.is_file()}
     if sum(found.values()) > MOST_BYTES:
         raise ValueError(f"{out}: has {sum(found.values()):,} bytes, more than {MOST_BYTES:,}; leave something out")
     return found
+
+
+def _compiled(python: Path, library: bytes, ours: bytes) -> tuple[bytes, bytes]:
+    """Compile what is imported first, in the page's own Python; it runs in Node."""
+    node = which("node")
+    if node is None:
+        raise OSError("node is missing, which compiles the modules for the page; install Node")
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "stdlib.zip").write_bytes(library)
+        (folder / "kipwire.zip").write_bytes(ours)
+        shutil.copy(_HERE / "compiling.py", folder)
+        run([node, str(_HERE / "compile.mjs"), str(python.resolve()), str(folder)])
+        return (folder / "stdlib.zip").read_bytes(), (folder / "kipwire.zip").read_bytes()
+
+
+def _sent(file: Path) -> int:
+    data = file.read_bytes()
+    return len(packing.compressed(data) if file.suffix in _COMPRESSED_BY_SERVERS else data)
 
 
 def _copy_samples(root: Path, out: Path) -> None:

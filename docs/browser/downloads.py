@@ -36,7 +36,7 @@ def pyodide(folder: Path) -> Path:
         if npm is None:
             raise OSError("npm is missing, which gets pyodide; install Node with npm")
         folder.mkdir(parents=True, exist_ok=True)
-        _run([npm, "pack", "--silent", f"pyodide@{PYODIDE}", "--pack-destination", str(folder)])
+        run([npm, "pack", "--silent", f"pyodide@{PYODIDE}", "--pack-destination", str(folder)])
     found = b64encode(sha512(archive.read_bytes()).digest()).decode()
     if found != _INTEGRITY:
         raise ValueError(f"{archive}: has the SHA-512 {found}, not {_INTEGRITY}; remove it, and try again")
@@ -73,13 +73,18 @@ def wheels(names: Iterable[str], lock: str, folder: Path, *, for_wasm: bool = Tr
         abis = [f"--abi={one}" for one in ("cp314", "abi3", "none")]
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
         of_python = ["--only-binary=:all:", "--python-version=3.14", "--implementation=cp", *abis, *platforms]
-        _run([*pip, "--require-hashes", *of_python, f"--dest={folder}", f"--requirement={wanted}"])
+        run([*pip, "--require-hashes", *of_python, f"--dest={folder}", f"--requirement={wanted}"])
         stamp.write_text(lines, "utf-8")
     return sorted(folder.glob("*.whl"))
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
+    """Run a command.
+
+    Raises:
+        OSError: it fails; with what it said.
+    """
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()
-        raise OSError(f"{Path(command[0]).name} failed: {said}")
+        raise OSError(f"{Path(command[0]).name} failed: {said[-2000:]}")

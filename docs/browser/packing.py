@@ -38,18 +38,23 @@ _ENCODINGS = frozenset(
 _LEFT_OUT_OF_WHEELS = re.compile(r".*/tests/|.*\.dist-info/|blackd/|jsonschema/benchmarks/|rich/_unicode_data/unicode(?!17)")
 
 
-def packed(contents: Mapping[str, bytes], *, as_xz: bool = False) -> bytes:
-    """Return an archive of files by name, the same bytes for the same files.
-
-    Args:
-        contents: the files.
-        as_xz: True for what Python decompresses, a quarter smaller; False for gzip, which browsers know.
-    """
+def stored(contents: Mapping[str, bytes]) -> bytes:
+    """Return an archive of files by name, the same bytes for the same files; nothing in it is compressed."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:
         for name, data in sorted(contents.items()):
             archive.writestr(zipfile.ZipInfo(name, _TIME), data)
-    return lzma.compress(made.getvalue(), preset=9) if as_xz else gzip.compress(made.getvalue(), 9, mtime=0)
+    return made.getvalue()
+
+
+def compressed(data: bytes) -> bytes:
+    """Compress by gzip, which browsers know."""
+    return gzip.compress(data, 9, mtime=0)
+
+
+def compressed_for_python(data: bytes) -> bytes:
+    """Compress by xz, a quarter smaller, which only Python can undo."""
+    return lzma.compress(data, preset=9)
 
 
 def standard_library(archive: Path) -> dict[str, bytes]:
