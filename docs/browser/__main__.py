@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sys
@@ -25,7 +26,7 @@ _GENERATOR = (
 )  # fmt: skip
 _GENERATOR_ON_LINUX = ("markupsafe",)
 """Has no wheel for WebAssembly, but the same in Python inside of those of other systems."""
-_SCRIPTS = (("kipwire.console.inspect", "page.js"),)
+_SCRIPTS = (("kipwire.console.inspect", "page.js"), ("kipwire.console", "lines_page.js"))
 """The scripts of pages that commands write; the page's policy lets them run, and no other inline script."""
 MOST_BYTES = 9_000_000
 """The limit for all files together, as servers send them."""
@@ -104,7 +105,8 @@ def _sent(file: Path) -> int:
 def _copy_samples(root: Path, out: Path) -> None:
     """Copy the files that the page offers as samples."""
     out.mkdir()
-    shutil.copy(root / "tests/data/cases/captures/young-9092.pcap", out / "capture.pcap")
+    capture = root / "tests/data/clients/kafka-python-3.0.12.pcap.gz"
+    (out / "capture.pcap").write_bytes(gzip.decompress(capture.read_bytes()))
     shutil.copy(root / "tests/data/segments/orders-0/00000000000000000000.log", out / "segment.log")
 
 

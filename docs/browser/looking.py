@@ -67,7 +67,7 @@ def chosen(names: Sequence[str], form: str, packages: Sequence[str] = ()) -> dic
     if any(path.is_dir() for path in paths) or len(paths) > 1:
         return {"words": ["dump", "--records", *names, *options], "note": ""}
     data = _bytes_of(names[0])
-    if capture_kind(data) or begins_as_a_log(data[:HEAD_BYTES]):
+    if data and (capture_kind(data) or begins_as_a_log(data[:HEAD_BYTES])):
         _BYTES.write_bytes(data)
         return {**chosen([str(_BYTES)], "", packages), "note": "the pasted bytes are a whole file"}
     registry = registry_named(*packages) if packages else registry_named(KAFKA_PACKAGE)

@@ -18,7 +18,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 _TEXTS = frozenset({".py", ".json", ".css", ".js", ".j2", ".txt"})
 
 _LEFT_OUT_OF_KIPWIRE = re.compile(
-    r"kipwire/(drafts/proposals|aio|cluster|columns|conformance|proxy|tables|testing)/"
+    r"kipwire/(drafts/proposals|aio|cluster(?!/__init__|/given)|columns|conformance|proxy|tables|testing)/"
     r"|kipwire/console/(broker|brokers/running|call|conform|offsets|pack|produce|proxy|transactions)\b|.*/kipgen\.manifest\.json$"
 )
 """What needs pyarrow, a network or golden data, and what only the generator reads."""

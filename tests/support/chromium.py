@@ -73,7 +73,7 @@ class Tab:
             raise RuntimeError(str(done["exceptionDetails"]))
         return done["result"].get("value")
 
-    def until(self, script: str, seconds: float = 120) -> Any:
+    def until(self, script: str, seconds: float = 60) -> Any:
         """Run a script until it gives something true, and return that.
 
         Raises:

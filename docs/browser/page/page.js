@@ -5,7 +5,7 @@ const MOST_TEXT = 200_000;  // characters that the field shows; a longer text is
 const MOST_LINK = 30_000;   // characters of hex in a link
 const PASTED = "pasted.txt";
 const SAMPLES = {
-  request: {hex: "0000002400030009000000070004746573740001010000000000000000000000000000000000000100", form: ""},
+  request: {hex: "0000001f0003000900000007000762696c6c696e670002076f72646572730001000000", form: ""},
   response: {hex: "0000001b00000007000000000000000000000001036b31000023840105016e", form: "response:FindCoordinator:3"},
 };
 
@@ -102,20 +102,21 @@ async function show(view = "page") {
     const {words, note} = await ask("chosen", names, $("form").value.trim(), packages);
     if (mine === turn) await print({words, note, view, isFrame: false});
   } catch (error) {
-    if (mine === turn) say(error.message, true);
+    if (mine === turn) fail(error);
   }
+}
+
+function fail(error) {
+  say(error.message, true);
+  document.documentElement.dataset.shown = `${turn}:error`;
 }
 
 async function print(wanted) {
   const mine = turn;
   working("Reading");
-  let said = await ask("run", wanted.words, wanted.view);
+  const said = await ask("run", wanted.words, wanted.view);
   if (mine !== turn) return;
-  if (wanted.view === "page" && !said.page) {  // such as for an error in the command line
-    wanted = {...wanted, view: "text"};
-    if (said.status !== 2) said = await ask("run", wanted.words, "text");
-    if (mine !== turn) return;
-  }
+  if (wanted.view === "page" && !said.page) wanted = {...wanted, view: "text"};  // an error in the command line
   shown = wanted;
   $("result").hidden = false;
   $("command").textContent = commandLine(wanted.words);
@@ -205,7 +206,7 @@ async function takeSpecs(given) {
     document.documentElement.dataset.shown = `${mine}:specs`;
   } catch (error) {
     specs = [];
-    if (mine === turn) say(error.message, true);
+    if (mine === turn) fail(error);
   }
 }
 
@@ -263,12 +264,12 @@ $("files").addEventListener("change", () => {
   take(given);
 });
 $("stop").addEventListener("click", stop);
-$("back").addEventListener("click", () => { turn++; print({...shown.from, isFrame: false}).catch(() => {}); });
+$("back").addEventListener("click", () => { turn++; print({...shown.from, isFrame: false}).catch(fail); });
 for (const tab of document.querySelectorAll("[data-view]")) {
   tab.addEventListener("click", () => {
     if (!shown) return;
     turn++;
-    print({...shown, view: tab.dataset.view}).catch((error) => say(error.message, true));
+    print({...shown, view: tab.dataset.view}).catch(fail);
   });
 }
 for (const sample of document.querySelectorAll("[data-sample]")) {
@@ -283,7 +284,7 @@ addEventListener("message", ({source, data}) => {  // a page of a capture asks f
   if (source !== $("page").contentWindow || !Number.isInteger(data?.frame) || shown?.words[0] !== "tap") return;
   turn++;
   print({words: ["inspect", shown.words[1], "--frame", String(data.frame)], note: "", view: "page", isFrame: true, from: shown})
-    .catch((error) => say(error.message, true));
+    .catch(fail);
 });
 for (const kind of ["dragenter", "dragover"]) {
   addEventListener(kind, (event) => { event.preventDefault(); document.body.classList.add("over"); });

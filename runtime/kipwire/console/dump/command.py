@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,6 +30,7 @@ from kipwire.console.dump.reading import read_input
 from kipwire.console.dump.text_lines import TextLines
 from kipwire.console.dump.values import Decoders
 from kipwire.console.dump.wanted import Wanted, logs_of, part_of
+from kipwire.console.lines_page import LinesPage, write_page
 from kipwire.console.opening import opened_by, value_options
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.model.errors import KipwireError
@@ -118,6 +120,9 @@ class DecodeAs(StrEnum):
     metavar="HOST:PORT[,...]",
     help="Read topics from a cluster, of which these are brokers. The options below are for its connections.",
 )
+@click.option(
+    "--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser, with the records of each batch."
+)
 @click.option("--committed", is_flag=True, help="Of topics: without control records, open and aborted transactions.")
 def dump(
     names: Sequence[str],
@@ -139,12 +144,15 @@ def dump(
     packages: Sequence[str],
     ports: Sequence[int],
     brokers: tuple[Address, ...] | None,
+    html: Path | None,
     committed: bool,
     **others: Any,
 ) -> None:
     """Show what log segments and captures hold, one line for each batch or frame; exit 1 if something is damaged."""
     if records and summary:
         fail("--records cannot be used with --summary")
+    if html is not None and (follow or space or format_ is OutputFormat.JSON or others["out"] is not None):
+        fail("--html cannot be used with --follow, --space, --format json or --out")
     if follow and summary:
         fail("--summary cannot be used with --follow, which has no end")
     if space and (not summary or magic_2 is not MagicTwoOption.KAFKA):
@@ -180,9 +188,12 @@ def dump(
     for name, is_given in of_table.items():
         if is_given:
             fail(f"--{name.replace('_', '-')} needs --out")
-    out = Output()
+    if html is not None:
+        format_ = OutputFormat.JSON  # of which the page is made
+        records = not summary
+    out = Output() if html is None else LinesPage()
     given = {
-        "--records": records,
+        "--records": records and html is None,
         "--summary": summary,
         "--follow": follow,
         "--as": type_ is not None,
@@ -229,6 +240,8 @@ def dump(
     except KeyboardInterrupt:
         out.flush()
         raise
+    if isinstance(out, LinesPage) and html is not None:
+        write_page(html, out.html(", ".join(names)))
     if inputs.failed:
         sys.exit(FAILED)
     if errors or logs.errors:

@@ -110,7 +110,7 @@ def inspect(
     if decoders is not None:
         inspection = replace(inspection, pieces=tuple(_with_records(inspection.pieces, decoders)))
     if html is not None:
-        _write_page(html, inspection)
+        _write_page(html, inspection if decoders is not None else _opened(inspection))
     if format_ is OutputFormat.JSON:
         print(dumps(inspection_json(inspection), indent=2))
     elif html is None:
@@ -197,6 +197,15 @@ def _with_records(pieces: Iterable[Piece], decoders: Decoders) -> Iterator[Piece
         for number, record in enumerate(record_objects(piece.value, decoders)):
             at = f"{piece.path}[{number}]"
             yield Piece(piece.part, at, "value", RECORD, piece.end, piece.end, dumps(record, ensure_ascii=False))
+
+
+def _opened(inspection: Inspection) -> Inspection:
+    """Return the inspection with its records, if it has any."""
+    if all(piece.kind != "records" for piece in inspection.pieces):
+        return inspection
+    from kipwire.console.dump.values import Decoders  # more imports than all of inspect
+
+    return replace(inspection, pieces=tuple(_with_records(inspection.pieces, Decoders())))
 
 
 def _of_capture(words: Sequence[str], number: int, ports: Collection[int], packages: tuple[str, ...]) -> Inspection:

@@ -22,6 +22,7 @@ from kipwire.cli.command_line import FAILED, PATH, discard_output, fail, one_lin
 from kipwire.cli.options import OutputFormat, format_option, packages_option, ports_option
 from kipwire.cli.output import Output
 from kipwire.console.arriving import AT_ONCE, Arriving, OutputClosedError
+from kipwire.console.lines_page import LinesPage, write_page
 from kipwire.console.opening import opened_by, records_options
 from kipwire.console.reading import reading_json, reading_text
 from kipwire.console.tap.filters import Conditions, Filter, api_keys_of, filter_frames, has_logged
@@ -82,6 +83,7 @@ _FIRST_BYTES = 4
     help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any, "
     "2 if no request was read. FILE may also be a broker's request log (kafka-request.log).",
 )
+@click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser, with all bodies and records.")
 @format_option
 def tap(
     paths: Sequence[Path],
@@ -99,6 +101,7 @@ def tap(
     ports: Sequence[int],
     summary: bool,
     upgrade_to: str | None,
+    html: Path | None,
     format_: OutputFormat,
 ) -> None:
     """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
@@ -108,10 +111,12 @@ def tap(
         fail("--bodies cannot be used with --summary or --upgrade-to")
     if records and counts is not None:
         fail("--records cannot be used with --summary or --upgrade-to")
+    if html is not None and (counts is not None or format_ is OutputFormat.JSON):
+        fail("--html shows each exchange; it cannot be used with --summary, --upgrade-to or --format json")
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
-        decoders = opened_by(records, value, record_key, schema_registry)
+        decoders = opened_by(records or html is not None, value, record_key, schema_registry)
         registry = registry_named(*packages)
         if upgrade_to is not None and kafka() not in registry.parts:
             raise ValueError(f"--upgrade-to is about releases of Kafka; it needs --package {KAFKA_PACKAGE}")
@@ -122,9 +127,11 @@ def tap(
     logs = release is not None and not summary  # of a log nothing else can be said
     for path in paths:
         _check(path, logs=logs)
-    out, names = Output(), TopicNames()
+    if html is not None:
+        format_ = OutputFormat.JSON  # of which the page is made
+    out, names = Output() if html is None else LinesPage(), TopicNames()
     lines = (JsonLines if format_ is OutputFormat.JSON else TextLines)(
-        registry, names, bodies=bodies or records, decoders=decoders
+        registry, names, bodies=bodies or decoders is not None, decoders=decoders
     )
     status = 0
     try:
@@ -142,6 +149,8 @@ def tap(
     except KeyboardInterrupt:
         _conclude(out, counts, reading, summary, release, format_, status)
         raise
+    if isinstance(out, LinesPage) and html is not None:
+        write_page(html, out.html(", ".join(map(str, paths))))
     if status:
         sys.exit(status)
 
