@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime pipeline tests benchmarks examples scripts conformance docs/site hatch_build.py
+CODE := generator runtime pipeline tests benchmarks examples scripts conformance docs/site docs/browser hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 EACH ?= 3
@@ -18,7 +18,7 @@ BENCHES := bench bench-quick bench-records bench-dump bench-tap bench-encodings 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated check-compat test test-night test-pure test-thorough test-maven smoke night night-steps night-targets fuzz-build fuzz-native mutants lint types mypy pyright \
 	$(BENCHES) bench-smoke \
-	demo demo-spark docs wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
+	demo demo-spark docs browser test-browser wireshark conformance broker broker-stop test-broker test-cluster test-spark-releases lock wheels clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -69,7 +69,7 @@ night: setup  ## Run all that .ci/run leaves out, or only tries: an hour at most
 	@$(MAKE) --jobs=2 --keep-going --output-sync night-steps
 
 # What waits, for a broker, for clusters and for the network, runs beside what computes.
-night-steps: test-night test-broker test-thorough test-pure test-cluster fuzz-native test-maven test-spark-releases
+night-steps: test-night test-broker test-thorough test-pure test-cluster fuzz-native test-maven test-spark-releases test-browser
 
 # Beside "make night", not in it, so that each takes an hour at most.
 night-targets: setup  ## Run the targets that are no tests: demos, wheels, conformance, some mutants, every benchmark for a second
@@ -95,6 +95,9 @@ fuzz-build: setup  ## Build what fuzz-native runs: the kernel with AddressSaniti
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged and hostile input, each target for FUZZ_SECONDS
 	@VENV=$(VENV) FUZZ_SECONDS=$(FUZZ_SECONDS) CC="$(CC)" bash scripts/fuzz.sh
+
+test-browser: setup browser  ## Drive the page of "make browser" in Chromium, and run all golden data in its CPython 3.14 in Node
+	$(BIN)/pytest -m browser -n 0
 
 test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
 	@bash scripts/maven.sh
@@ -190,9 +193,14 @@ conformance: setup  ## Ask libraries in Python, Java, Go and Rust what they make
 	@bash conformance/build.sh
 	$(BIN)/python conformance/run.py
 
-docs:  ## Build the documentation site: build/docs/html/index.html; installs what that needs, and no Spark
+browser:  ## Write the page "Bytes in the browser" to build/browser, for any server of files; needs Node with npm
+	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator console jobs testing docs
+	build/docs-venv/bin/python -m docs.browser build/browser build/browser-downloads
+
+docs: browser  ## Build the documentation site: build/docs/html/index.html; installs what that needs, and no Spark
 	@PYTHON=$(PYTHON) bash scripts/small_venv.sh build/docs-venv generator console jobs testing docs
 	build/docs-venv/bin/python -m docs.site build/docs
+	cp -r build/browser build/docs/pages/browser
 	NO_MKDOCS_2_WARNING=1 build/docs-venv/bin/mkdocs build --strict --config-file build/docs/mkdocs.yml
 	build/docs-venv/bin/python -m docs.site.built build/docs/html
 	@echo "open build/docs/html/index.html"

@@ -87,7 +87,8 @@ def _is_of_a_log(path: Path) -> bool:
     if path.suffix in (SEGMENT, SNAPSHOT):
         return True
     with path.open("rb") as file:
-        return begins_as_a_log(file.read(HEAD_BYTES))
+        head = file.read(HEAD_BYTES)
+    return bool(head) and begins_as_a_log(head)
 
 
 def _bytes_of(name: str) -> bytes:

@@ -15,6 +15,7 @@ KINDS = {
     "tutorial": ("getting-started", "own-specs"),
     "how-to": (
         "advise",
+        "browser",
         "call",
         "conform",
         "drift",
