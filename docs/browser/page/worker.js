@@ -40,9 +40,9 @@ async function start() {
   python = await module.loadPyodide({
     indexURL: HERE.href, lockFileContents: about.lock, packageBaseUrl: HERE.href, stdLibURL: new URL("python_stdlib.zip", HERE).href});
   python.FS.writeFile("/kipwire.zip", files["kipwire.zip.gz"]);
-  python.unpackArchive(files["compressors.whl"].buffer, "wheel");
+  python.unpackArchive(files["compressors.whl"].buffer, "zip", {extractDir: "/compressors"});
   python.FS.mkdirTree(FOLDER);
-  python.runPython("import sys; sys.path.insert(0, '/kipwire.zip'); sys.argv = ['kipwire']");
+  python.runPython("import sys; sys.path[:0] = ['/kipwire.zip', '/compressors']; sys.argv = ['kipwire']");
   answer = python.pyimport("looking").answer;
   delete self.fetch;
   postMessage({started: true});
