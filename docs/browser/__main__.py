@@ -25,7 +25,7 @@ _GENERATOR = (
     "platformdirs", "pytokens", "referencing", "rich", "typing-extensions",
 )  # fmt: skip
 _GENERATOR_ON_LINUX = ("markupsafe",)
-"""Has no wheel for WebAssembly, but the same in Python inside of those of other systems."""
+"""Has no wheel for WebAssembly, but the same in Python inside of its wheels for other systems."""
 _SCRIPTS = (("kipwire.console.inspect", "page.js"), ("kipwire.console", "lines_page.js"))
 """The scripts of pages that commands write; the page's policy lets them run, and no other inline script."""
 MOST_BYTES = 9_000_000
@@ -53,7 +53,7 @@ def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
     of_generator += wheels(_GENERATOR_ON_LINUX, lock, downloads / "generator-on-linux", for_wasm=False)
     info = json.loads((python / "pyodide-lock.json").read_text("utf-8"))["info"]
     looking = {"looking.py": (_HERE / "looking.py").read_bytes()}
-    rpds = {"rpds.py": (_HERE / "rpds.py").read_bytes()}
+    stand_ins = {name: (_HERE / name).read_bytes() for name in ("rpds.py", "watchfiles.py")}
     library = packing.stored(packing.standard_library(python / "python_stdlib.zip"))
     ours = packing.stored({**packing.kipwire(root), **packing.python_of(first), **looking})
     library, ours = _compiled(python, library, ours)
@@ -63,7 +63,7 @@ def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
         "kipwire.zip.gz": packing.compressed(ours),
         "compressors.whl": compressors.read_bytes(),
     }
-    generator = {**packing.generator(root), **packing.python_of(of_generator), **rpds}
+    generator = {**packing.generator(root), **packing.python_of(of_generator), **stand_ins}
     later = {"generator.zip.xz": packing.compressed_for_python(packing.stored(generator))}
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(_HERE / "page", out)
@@ -72,7 +72,11 @@ def write_page(root: Path, out: Path, downloads: Path) -> dict[str, int]:
         shutil.copy(python / name, out / "python")
     for name, data in {**loaded, **later}.items():
         (out / "python" / name).write_bytes(data)
-    sizes = {"pyodide": PYODIDE, "lock": {"info": info, "packages": {}}, "files": {n: len(d) for n, d in loaded.items()}}
+    sizes = {
+        "pyodide": PYODIDE,
+        "lock": {"info": info, "packages": {}},
+        "files": {n: len(d) for n, d in loaded.items()},
+    }
     (out / "python" / "files.json").write_text(json.dumps(sizes), "utf-8")
     _copy_samples(root, out / "samples")
     page = (out / "index.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What the page needs of others: CPython as WebAssembly from npm, and wheels, each file checked against its hash."""
+"""Downloads for the page: CPython as WebAssembly from npm, and wheels, each file checked against its hash."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def wheels(names: Iterable[str], lock: str, folder: Path, *, for_wasm: bool = Tr
         names: of packages, normalized.
         lock: the text of requirements-dev.lock.
         folder: where they are kept.
-        for_wasm: True for wheels that run in the page; False for those of Linux, of which only the Python is used.
+        for_wasm: True for wheels that run in the page; False for wheels of Linux, of which only the Python is used.
 
     Raises:
         OSError: pip cannot get one, or its hash is another one.

@@ -1,4 +1,4 @@
-"""What the page asks of Python: which command shows what was given, and what it prints. It runs in the browser.
+"""Answers to the page: which command shows what was given, and what it prints. It runs in the browser.
 
 The commands decide what bytes mean and what is wrong with them; here is chosen only which of them is asked. It runs as
 well outside of a browser, so that tests can compare.
@@ -75,7 +75,10 @@ def chosen(names: Sequence[str], form: str, packages: Sequence[str] = ()) -> dic
     if data:
         with suppress(KipwireError):
             if inspect_request(registry, data).error is not None:
-                note = "Only requests say what they are. For anything else, choose it above: a response with its API, or a message."
+                note = (
+                    "Only requests say what they are. For anything else, choose it above: a response with its API, "
+                    "or a message."
+                )
     return {"words": ["inspect", "--request", names[0], *options], "note": note}
 
 
@@ -222,12 +225,14 @@ def _called(program: click.Command, name: str, words: Sequence[str]) -> tuple[in
 
 
 def link_of(words: Sequence[str]) -> dict[str, str]:
-    """Return the bytes that `kipwire inspect` shows, in hex, and their form; both are "" if it is about no message."""
+    """Return the bytes that `kipwire inspect` shows, in hex, and their form; both are "" where there is no message."""
     status, out, _, is_cut = _called(app, "kipwire", [*words, "--format", "json"])
     if status == 2 or is_cut or not out:
         return {"hex": "", "form": ""}
     found = json.loads(out)
-    data = "".join(one["bytes"] for one in found["elements"]) + ("" if found["error"] is None else found["error"]["rest"])
+    data = "".join(one["bytes"] for one in found["elements"]) + (
+        "" if found["error"] is None else found["error"]["rest"]
+    )
     parts = {one["part"].partition(" ")[0] for one in found["elements"]}
     name, version = found["message"], found["version"]
     if "RequestHeader" in parts or name == "RequestHeader":
@@ -246,17 +251,15 @@ def generate(folder: str) -> dict[str, Any]:
         folder: the folder of the specs.
 
     Returns:
-        `status`, `out` and `err` of `kipgen check`, or of `kipgen generate` if that fails; `classes`: the sources of the
-        newest class of each message by name; `package`: its name, or "" if there is none.
+        `status`, `out` and `err` of `kipgen check`, or of `kipgen generate` if that fails; `classes`: the sources of
+        the newest class of each message by name; `package`: its name, or "" if there is none.
     """
     from kipgen.commands.app import app as kipgen  # loaded when specs are dropped
 
     made = Path("/tmp/generated")
     status, out, err, _ = _called(kipgen, "kipgen", ["check", folder])
     if status == 0:
-        failed, said, wrong, _ = _called(
-            kipgen, "kipgen", ["generate", folder, "--package", OWN, "--out", str(made)]
-        )
+        failed, said, wrong, _ = _called(kipgen, "kipgen", ["generate", folder, "--package", OWN, "--out", str(made)])
         if failed:
             status, out, err = failed, out + said, err + wrong
     if status:

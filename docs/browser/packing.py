@@ -19,23 +19,28 @@ _TEXTS = frozenset({".py", ".json", ".css", ".js", ".j2", ".txt"})
 
 _LEFT_OUT_OF_KIPWIRE = re.compile(
     r"kipwire/(drafts/proposals|aio|cluster(?!/__init__|/given)|columns|conformance|proxy|tables|testing)/"
-    r"|kipwire/console/(broker|brokers/running|call|conform|offsets|pack|produce|proxy|transactions)\b|.*/kipgen\.manifest\.json$"
+    r"|kipwire/console/(broker|brokers/running|call|conform|offsets|pack|produce|proxy|transactions)\b"
+    r"|.*/kipgen\.manifest\.json$"
 )
-"""What needs pyarrow, a network or golden data, and what only the generator reads."""
+"""Code that needs pyarrow, a network or golden data, and files that only the generator reads."""
 _LEFT_OUT_OF_PYTHON = frozenset(
-    """_pyrepl antigravity.py bdb.py cProfile.py concurrent/futures/process.py curses doctest.py ensurepip ftplib.py
-    http/server.py idlelib imaplib.py lib2to3 mailbox.py multiprocessing nntplib.py pdb.py poplib.py profile profile.py
-    profiling pstats.py pydoc.py pydoc_data pyclbr.py smtplib.py socketserver.py sqlite3 tabnanny.py telnetlib.py test
-    this.py tkinter trace.py tracemalloc.py turtle.py turtledemo unittest venv webbrowser.py wsgiref xmlrpc xml _pydatetime.py
-    _pydecimal.py _pyio.py pickletools.py tarfile.py asyncio/windows_events.py asyncio/windows_utils.py asyncio/proactor_events.py
-    asyncio/__main__.py asyncio/tools.py logging/handlers.py logging/config.py optparse.py statistics.py http/cookiejar.py""".split()
+    """_pydatetime.py _pydecimal.py _pyio.py _pyrepl antigravity.py asyncio/__main__.py asyncio/proactor_events.py
+    asyncio/tools.py asyncio/windows_events.py asyncio/windows_utils.py bdb.py cProfile.py concurrent/futures/process.py
+    curses doctest.py ensurepip ftplib.py http/cookiejar.py http/server.py idlelib imaplib.py lib2to3 logging/config.py
+    logging/handlers.py mailbox.py multiprocessing nntplib.py optparse.py pdb.py pickletools.py poplib.py profile
+    profile.py profiling pstats.py pyclbr.py pydoc.py pydoc_data smtplib.py socketserver.py sqlite3 statistics.py
+    tabnanny.py tarfile.py telnetlib.py test this.py tkinter trace.py tracemalloc.py turtle.py turtledemo unittest venv
+    webbrowser.py wsgiref xml xmlrpc""".split()
 )
 """Modules of the standard library for terminals, servers and tests, and copies in Python of what is there in C."""
 _ENCODINGS = frozenset(
-    f"encodings/{name}.py" for name in "__init__ aliases ascii cp437 idna latin_1 raw_unicode_escape unicode_escape utf_8 utf_8_sig "
-    "utf_16 utf_16_be utf_16_le utf_32 utf_32_be utf_32_le".split()
-)  # fmt: skip
-_LEFT_OUT_OF_WHEELS = re.compile(r".*/tests/|.*\.dist-info/|blackd/|jsonschema/benchmarks/|rich/_unicode_data/unicode(?!17)")
+    f"encodings/{name}.py"
+    for name in """__init__ aliases ascii cp437 idna latin_1 raw_unicode_escape unicode_escape utf_8 utf_8_sig utf_16
+    utf_16_be utf_16_le utf_32 utf_32_be utf_32_le""".split()
+)
+_LEFT_OUT_OF_WHEELS = re.compile(
+    r".*/tests/|.*\.dist-info/|blackd/|jsonschema/benchmarks/|rich/_unicode_data/unicode(?!17)"
+)
 
 
 def stored(contents: Mapping[str, bytes]) -> bytes:

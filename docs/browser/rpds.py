@@ -1,4 +1,4 @@
-"""What jsonschema and referencing use of rpds-py, in plain Python: that library has no build for WebAssembly.
+"""Names that jsonschema and referencing import of rpds-py, in plain Python: that library has no build for WebAssembly.
 
 Each change copies the whole; the largest here has some twenty entries.
 """

@@ -25,7 +25,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Where the folder is served, on a port of its own."""
+    """The address of the folder, on a port of its own."""
     assert (FOLDER / "index.html").exists(), "make browser"
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(FOLDER)))
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.browser_page import Shown, act, choose, paste
 from tests.support.chromium import Tab, chromium
 from tests.support.command_line import Done
-from tests.support.places import DATA, ROOT
+from tests.support.places import DATA
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -106,7 +106,7 @@ def test_a_pasted_dump_of_a_whole_capture_is_a_capture(tab: Tab) -> None:
 
 
 def test_a_link_has_the_bytes_in_its_fragment_and_is_read(tab: Tab, address: str) -> None:
-    act(tab, f"location.hash = 'hex={FRAME}&as=response:FindCoordinator:3'")
+    act(tab, f"location.hash = 'hex={FRAME}&as=response:FindCoordinator:3'", "page")
     first = tab.run("document.getElementById('page').srcdoc")
     assert "FindCoordinatorResponse v3" in first
     tab.until("!document.getElementById('link').hidden")
@@ -131,13 +131,11 @@ def test_the_policy_lets_neither_page_nor_python_reach_another_host(tab: Tab, ad
     assert tab.run(f"fetch('{other}').then(() => 'sent', () => 'refused')") == "refused"
     worker = "import('data:text/javascript,0').then(() => 'run', () => 'refused')"
     assert tab.run(worker) == "refused"
-    said = tab.run(
-        f"""new Promise((done) => {{
+    said = tab.run(f"""new Promise((done) => {{
           const code = `fetch('{other}').then(() => postMessage('sent'), () => postMessage('refused'));`;
           const worker = new Worker(URL.createObjectURL(new Blob([code])));
           worker.onmessage = ({{data}}) => {{ worker.terminate(); done(data); }};
-        }})"""
-    )
+        }})""")
     assert said == "refused"
     paste(tab, REQUEST)
     assert {request.split("/")[2] for request in tab.requests} == {address.split("/")[2]}
@@ -168,7 +166,9 @@ def test_a_batch_that_says_it_is_huge_is_refused_as_the_command_does(
 
     from kipwire.records import Record, write_batch
 
-    batch = bytearray(write_batch([Record(offset=0, timestamp=0, key=None, value=bytes(100 * 2**20))], compression="zstd"))
+    batch = bytearray(
+        write_batch([Record(offset=0, timestamp=0, key=None, value=bytes(100 * 2**20))], compression="zstd")
+    )
     assert len(batch) < 2**20 and cramjam is not None
     file = tmp_path / "bomb.log"
     file.write_bytes(batch)

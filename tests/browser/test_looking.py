@@ -69,4 +69,6 @@ def test_what_stands_in_for_rpds_is_enough_for_jsonschema() -> None:
 
 def test_archives_are_the_same_for_the_same_files() -> None:
     contents = {"b.py": b"2", "a.py": b"1"}
-    assert packing.compressed(packing.stored(contents)) == packing.compressed(packing.stored(dict(sorted(contents.items()))))
+    assert packing.compressed(packing.stored(contents)) == packing.compressed(
+        packing.stored(dict(sorted(contents.items())))
+    )

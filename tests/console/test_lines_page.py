@@ -77,7 +77,9 @@ def test_files_beside_segments_and_captures_of_a_dump_have_rows(call: Callable[.
 def test_records_are_opened_on_the_page_of_inspect(call: Callable[..., Done], tmp_path: Path) -> None:
     batch = write_batch([Record(offset=0, timestamp=0, key=None, value=b"lamp")])
     partition = PartitionProduceData(index=0, records=batch)
-    body = ProduceRequest(acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="orders", partition_data=[partition])])
+    body = ProduceRequest(
+        acks=1, timeout_ms=1, topic_data=[TopicProduceData(name="orders", partition_data=[partition])]
+    )
     message = ("inspect", "ProduceRequest", 9, body.encode().hex())
     assert call(*message, "--html", "page.html").returncode == 0
     assert "records[0]" in (tmp_path / "page.html").read_text("utf-8")

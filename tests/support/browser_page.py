@@ -1,4 +1,4 @@
-"""What people do on the page "Bytes in the browser", and what it then shows."""
+"""Actions on the page "Bytes in the browser", as people do them, and the result that it then shows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
     words: list[str]
     """The command line, with the program."""
     out: str
-    """What the view has: standard output, or a page."""
+    """The content of the view: standard output, or a page."""
     notes: str
     """Standard error, and hints below it."""
     status: int

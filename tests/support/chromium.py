@@ -34,7 +34,7 @@ class Tab:
         self._process, self._into, self._out = process, into, out
         self._last, self._rest, self._session = 0, b"", ""
         self.requests: list[str] = []
-        """The addresses that page and workers have asked for; not those of data and blobs."""
+        """The addresses that page and workers have asked for; not data and blobs."""
         self.said: list[str] = []
         """Errors and refusals on the console."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -67,7 +67,12 @@ class Tab:
             RuntimeError: the script fails.
         """
         done = self.call(
-            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True, seconds=seconds
+            "Runtime.evaluate",
+            expression=script,
+            awaitPromise=True,
+            returnByValue=True,
+            userGesture=True,
+            seconds=seconds,
         )
         if "exceptionDetails" in done:
             raise RuntimeError(str(done["exceptionDetails"]))
@@ -93,7 +98,9 @@ class Tab:
 
     def look(self, width: int, height: int, *, dark: bool = False) -> None:
         """Set the size of the window, in CSS pixels, and its colours."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 

@@ -83,7 +83,9 @@ _FIRST_BYTES = 4
     help="Show whose requests a release of Kafka, such as 4.4, does not serve; exit 1 if there are any, "
     "2 if no request was read. FILE may also be a broker's request log (kafka-request.log).",
 )
-@click.option("--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser, with all bodies and records.")
+@click.option(
+    "--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser, with all bodies and records."
+)
 @format_option
 def tap(
     paths: Sequence[Path],
