@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import os
 import re
 import sys
+import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 
 import click
 
+import kipwire
 from kipwire.cli.apis import apis, registry_named
 from kipwire.console.app import app
 from kipwire.console.dump.log_files import HEAD_BYTES, begins_as_a_log
@@ -242,6 +245,22 @@ def link_of(words: Sequence[str]) -> dict[str, str]:
 
 
 # Own specs.
+
+
+def unpack_generator(archive: str) -> None:
+    """Make the generator importable, and the runtime a folder, whose files the generator reads.
+
+    Args:
+        archive: a zip, compressed by xz.
+    """
+    with zipfile.ZipFile(io.BytesIO(lzma.decompress(Path(archive).read_bytes()))) as opened:
+        opened.extractall("/generator")
+    with zipfile.ZipFile("/kipwire.zip") as opened:
+        opened.extractall("/runtime", [name for name in opened.namelist() if name.startswith("kipwire/")])
+    for file in Path("/runtime").rglob("*.pyc"):  # the manifest of what is generated has hashes of these files
+        file.rename(file.with_suffix(".py"))
+    kipwire.__file__ = "/runtime/kipwire/__init__.py"
+    sys.path.append("/generator")
 
 
 def generate(folder: str) -> dict[str, Any]:

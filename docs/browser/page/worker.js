@@ -43,6 +43,7 @@ async function start() {
   python.unpackArchive(files["compressors.whl"].buffer, "zip", {extractDir: "/compressors"});
   python.FS.mkdirTree(FOLDER);
   python.runPython("import sys; sys.path[:0] = ['/kipwire.zip', '/compressors']; sys.argv = ['kipwire']");
+  python.runPython("import looking");
   answer = python.pyimport("looking").answer;
   delete self.fetch;
   postMessage({started: true});
@@ -62,9 +63,7 @@ function mount(files) {
 async function generate(specs) {
   if (generated === null) {
     python.FS.writeFile("/generator.xz", await read("generator.zip.xz"));
-    python.runPython("import io, lzma, zipfile; from pathlib import Path; " +
-      "zipfile.ZipFile(io.BytesIO(lzma.decompress(Path('/generator.xz').read_bytes()))).extractall('/generator'); " +
-      "sys.path.append('/generator')");
+    python.runPython("looking.unpack_generator('/generator.xz')");
   }
   python.runPython(`import shutil; shutil.rmtree('${SPECS}', ignore_errors=True)`);
   python.FS.mkdirTree(SPECS);
