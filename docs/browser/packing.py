@@ -99,7 +99,9 @@ def python_of(wheels: Iterable[Path]) -> dict[str, bytes]:
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as opened:
             for name in opened.namelist():
-                if Path(name).suffix in _TEXTS and not _LEFT_OUT_OF_WHEELS.match(name):
+                if name.endswith(".dist-info/METADATA"):  # has the release, which manifests name
+                    found[name] = opened.read(name).partition(b"\n\n")[0]
+                elif Path(name).suffix in _TEXTS and not _LEFT_OUT_OF_WHEELS.match(name):
                     found[name] = opened.read(name)
     return found
 
