@@ -205,7 +205,7 @@ def run(words: Sequence[str], view: str = "text") -> dict[str, Any]:
 
 
 def _called(program: click.Command, name: str, words: Sequence[str]) -> tuple[int, str, str, bool]:
-    kept = _Limited()
+    kept: Any = _Limited()
     out, err = io.TextIOWrapper(kept, "utf-8", write_through=False), io.StringIO()
     status = 0
     with redirect_stdout(out), redirect_stderr(err):
