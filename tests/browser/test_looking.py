@@ -63,7 +63,7 @@ def test_what_stands_in_for_rpds_is_enough_for_jsonschema() -> None:
     """It changes nothing that was there before."""
     mapping = rpds.HashTrieMap({"a": 1})
     assert dict(mapping.insert("b", 2).update({"c": 3}).remove("a")) == {"b": 2, "c": 3} != dict(mapping)
-    assert rpds.HashTrieSet([1]).insert(2) == {1, 2}
+    assert set(rpds.HashTrieSet([1]).insert(2)) == {1, 2}
     assert list(rpds.List([1, 2]).push_front(0).rest) == [1, 2]
 
 

@@ -54,24 +54,23 @@ def _read_cut_and_repeated(chance: Random, family: int) -> None:
     for one in frames:
         starts.append(starts[-1] + 4 + len(one))
     pdus, seen = ExportedPdus(), bytearray(len(stream))
+    ends = "127.0.0.1:50000", "10.0.0.1:9092"
+    if family:
+        ends = "[::1]:50000", "[::2]:9092"
     for begin, end in pairwise(
         sorted({0, len(stream), *(cut % len(stream) for cut in chance.choices(range(200), k=12))})
     ):
         first = begin
-        if chance.random() < 0.6 and any(
-            begin < start <= end for start in starts
-        ):  # Wireshark waits for the whole frame
+        # Wireshark waits for the whole frame.
+        if chance.random() < 0.6 and any(begin < start <= end for start in starts):
             first = max(start for start in starts if start <= begin)
         segment = pdus.segment_of(pdu(stream[first:end], family=family))
         assert segment is not None
         at = segment.sequence - 1
         assert at == first
+        assert (address(segment.source), address(segment.target)) == ends
         seen[at : at + segment.size] = segment.data
     assert bytes(seen) == stream
-    assert segment is not None
-    assert (address(segment.source), address(segment.target)) == (
-        ("127.0.0.1:50000", "10.0.0.1:9092") if family == 0 else ("[::1]:50000", "[::2]:9092")
-    )
 
 
 @pytest.mark.parametrize(
