@@ -11,6 +11,13 @@ from docs.browser import looking, packing, rpds
 from tests.support.places import DATA
 
 
+@pytest.fixture(autouse=True)
+def without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Restore the variables that an answer of the page's Python sets, which has a process of its own there."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
 @pytest.mark.parametrize(
     ("text", "form", "words"),
     [

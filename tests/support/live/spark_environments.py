@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.places import ROOT
 
-NEEDED = ("--editable", f"{ROOT}[spark,generator,testing]", "pytest", "pytest-xdist")
+NEEDED = ("--editable", f"{ROOT}[spark,jobs,generator,testing]", "pytest", "pytest-xdist")
 """Packages of the environments besides Spark."""
 NO_NETWORK = "Retrying (Retry("
 """Output of a pip that cannot reach the package index."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from kipwire.console.dump.contents import Contents
 from kipwire.console.dump.log_files import Log
 from kipwire.console.dump.reading import Damage, Summary
-from kipwire.console.dump.values import PARTS, Decoders, Part, ValueFailedError, json_text
+from kipwire.console.dump.values import PARTS, Decoders, ValueFailedError, json_text
+from kipwire.console.schema_registry.heads import Part
 from kipwire.model.errors import KipwireError
 from kipwire.records import RawHeaderKey, Record, RecordBatch
 from kipwire.records.model import Header

@@ -14,34 +14,20 @@ import sys
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Set
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from kipwire.console import schema_registry
-from kipwire.console.schema_registry.heads import RegistryError, ValueFormError
+from kipwire.console.schema_registry.heads import Context, Part, RegistryError, ValueFormError
 from kipwire.message.messages import Message
 from kipwire.model.errors import KipwireError
 from kipwire.records import Record
-from kipwire.records.model import Header
 from kipwire.tools.text import did_you_mean, printable_line
 
-Part = Literal["key", "value"]
 PARTS: tuple[Part, Part] = ("key", "value")
 _CONTEXT = ("ctx", "context")
 _LONGEST_REASON = 500
 """Characters of the text of an exception that are shown."""
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-class Context(NamedTuple):
-    """Origin of bytes that a function decodes."""
-
-    topic: str | None
-    """Name of the topic; None if it is not in the name of the log's folder."""
-    field: Part
-    headers: list[Header]
-    partition: int | None
-    record: Record
-    """All of the record, with the key and the value as bytes."""
 
 
 class ValueFailedError(KipwireError):

@@ -12,13 +12,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from kipwire.console.schema_registry.heads import Head, head_of, without_indexes
+from kipwire.console.schema_registry.heads import Context, Head, head_of, without_indexes
 from kipwire.tools.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from kipwire.console.dump.values import Context
 
     Decode = Callable[[bytes, Context], object]
 

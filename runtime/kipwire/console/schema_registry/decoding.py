@@ -14,15 +14,12 @@ import json
 import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from kipwire.console.schema_registry.client import RegistryClient, RegistrySettings, Schema
-from kipwire.console.schema_registry.heads import Head, RegistryError, ValueFormError, head_of, without_indexes
+from kipwire.console.schema_registry.heads import Context, Head, RegistryError, ValueFormError, head_of, without_indexes
 from kipwire.model.extras import missing_extra
 from kipwire.tools.text import leftover_reason, printable_line
-
-if TYPE_CHECKING:
-    from kipwire.console.dump.values import Context
 
 EXTRA = "schema-registry"
 _MOST_REFERENCES = 1000

@@ -11,19 +11,32 @@ from __future__ import annotations
 
 import struct
 import uuid
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal, NamedTuple
 
 from kipwire.codec.wire import read_packed_array
 from kipwire.model.errors import KipwireError, Malformed
+from kipwire.records import Record
+from kipwire.records.model import Header
 
-if TYPE_CHECKING:
-    from kipwire.console.dump.values import Context
+Part = Literal["key", "value"]
 
 _ID = struct.Struct(">xi")
 _MAGIC, _MAGIC_OF_GUIDS = 0, 1
 _GUID_SIZE = 16
 _MOST_INDEXES = 100
 """Levels of nested messages: the same limit that libraries of protobuf have for reading them."""
+
+
+class Context(NamedTuple):
+    """Origin of bytes that a function decodes."""
+
+    topic: str | None
+    """Name of the topic; None if it is not in the name of the log's folder."""
+    field: Part
+    headers: list[Header]
+    partition: int | None
+    record: Record
+    """All of the record, with the key and the value as bytes."""
 
 
 class ValueFormError(KipwireError):
