@@ -11,7 +11,7 @@ from kipwire.records import control_record, read_segment
 from kipwire.traffic.captures import files_in, open_frames, read_index
 
 CAPTURE = "examples/capture"
-LOGS = ("tests/data/segments", "tests/data/snapshots")
+LOGS = ("tests/data/segments", "tests/data/shutdown", "tests/data/snapshots")
 _COORDINATORS = {
     "__consumer_offsets": "group-coordinator",
     "__share_group_state": "share-coordinator",

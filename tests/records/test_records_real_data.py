@@ -25,7 +25,7 @@ ABORTED = 2 * 5
 
 COUNTS = {
     "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint": (2, 4),
-    "__cluster_metadata-0/00000000000000000000.log": (143, 213),
+    "__cluster_metadata-0/00000000000000000000.log": (135, 178),
     "__consumer_offsets-0/00000000000000000000.log": (16, 27),
     "__consumer_offsets-1/00000000000000000000.log": (19, 43),
     "__consumer_offsets-3/00000000000000000000.log": (5, 18),
