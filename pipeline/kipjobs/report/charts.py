@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from kipjobs.report.report import Row
@@ -22,6 +22,7 @@ _LONGEST_NAME = 40
 _BLUE, _PALE, _AMBER, _RED = "#2f6db3", "#c9d6e6", "#d98200", "#c0392b"
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "bytes"))
 _COUNTS = "{x:,.0f}"
+_EPOCH = datetime(1970, 1, 1)
 
 
 def lag_over_time(axes: Any, rows: list[Row]) -> None:
@@ -137,8 +138,15 @@ def _legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **more: Any) 
 
 def _time_axis(axes: Any, times: list[datetime]) -> None:
     """Label the axis with the days, since its ticks have only hours if all times are of one day."""
+    formats = axes.xaxis.get_major_formatter().scaled
+    formats[min(formats)] = _with_parts_of_seconds
     first, last = f"{min(times):%Y-%m-%d}", f"{max(times):%Y-%m-%d}"
     axes.set_xlabel(f"time in UTC, {first}" + (f" to {last}" if last != first else ""))
+
+
+def _with_parts_of_seconds(days: float, _: object = None) -> str:
+    """Format a tick, in days since 1970: on an axis of seconds matplotlib shows no hour, and six digits."""
+    return f"{_EPOCH + timedelta(days=days):%H:%M:%S.%f}".rstrip("0").rstrip(".")
 
 
 def _short(name: str) -> str:

@@ -25,7 +25,8 @@ for (const section of document.querySelectorAll("section[data-rows]")) {
     const matching = order.filter((index) => isChosen(index) && words.every((word) => found[index].includes(word)));
     body.replaceChildren(...matching.slice(0, limit).map((index) => rowOf(all[index], kinds, labels)));
     const of = words.length || errors?.checked ? ` of ${all.length.toLocaleString("en")}` : "";
-    count.textContent = `${matching.length.toLocaleString("en")}${of} rows`;
+    const word = (of ? all : matching).length === 1 ? "row" : "rows";
+    count.textContent = `${matching.length.toLocaleString("en")}${of} ${word}`;
     more.hidden = matching.length <= limit;
   };
 

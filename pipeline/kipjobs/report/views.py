@@ -31,7 +31,7 @@ _LOOK: dict[Any, Any] = {
     "axes.formatter.use_mathtext": False,
 }
 
-_SHORT, _LONG = 14, 48
+_SHORT, _LONG = 20, 48
 """Characters: a text with more than the first may wrap where its table is too wide; one with more than the other wraps
 at some width, too."""
 
@@ -127,7 +127,7 @@ def _section(shown: FirstRows, lines: list[str]) -> str:
     """Return a table with its title: for scripts all of these lines, without scripts as many rows as on a terminal."""
     title = f"<h2>{escaped(shown.table.title)}</h2>"
     if not shown.rows:
-        return f'<section>{title}\n<p class="note">{escaped(shown.table.none)}</p></section>'
+        return f'<section class="none">{title}\n<p class="note">{escaped(shown.table.none)}</p></section>'
     is_all = shown.is_all and len(lines) == len(shown.rows)
     more = "" if is_all else f'\n<p class="note">This page has the first {len(lines):,} rows; --out writes all.</p>'
     if shown.table.note:
