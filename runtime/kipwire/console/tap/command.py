@@ -11,7 +11,8 @@ from __future__ import annotations
 import io
 import stat
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -32,10 +33,10 @@ from kipwire.console.tap.topics import TopicNames
 from kipwire.message.registry import KAFKA_PACKAGE, Registry
 from kipwire.tools.files import need_input
 from kipwire.tools.io import no_garbage_collection
-from kipwire.tools.text import print_err
+from kipwire.tools.text import is_terminal, print_err
 from kipwire.traffic.any_capture import Capture, Numbered, capture_at, counted, frames_of
 from kipwire.traffic.captures import CaptureError
-from kipwire.traffic.exchanges import exchanges, rows_of
+from kipwire.traffic.exchanges import Exchange, exchanges, rows_of
 from kipwire.traffic.packet_files import is_packets
 from kipwire.traffic.request_log import is_log, requests_in
 from kipwire.traffic.requests import kafka
@@ -86,6 +87,12 @@ _FIRST_BYTES = 4
 @click.option(
     "--html", type=PATH, metavar="FILE", help="Write a page to look at in a browser, with all bodies and records."
 )
+@click.option(
+    "--top",
+    is_flag=True,
+    help="Show a table on the terminal instead, anew each second: the last 10 seconds of a stream, or a whole capture. "
+    "Keys: q quits; c, a, r, l, e sort by client, API, rate, latency, errors.",
+)
 @format_option
 def tap(
     paths: Sequence[Path],
@@ -104,6 +111,7 @@ def tap(
     summary: bool,
     upgrade_to: str | None,
     html: Path | None,
+    top: bool,
     format_: OutputFormat,
 ) -> None:
     """Show what clients and brokers say, a line for each request with its response; exit 1 if something is damaged."""
@@ -115,6 +123,17 @@ def tap(
         fail("--records cannot be used with --summary or --upgrade-to")
     if html is not None and (counts is not None or format_ is OutputFormat.JSON):
         fail("--html shows each exchange; it cannot be used with --summary, --upgrade-to or --format json")
+    if top:
+        _check_top(
+            {
+                "--bodies": bodies,
+                "--records": records,
+                "--summary": summary,
+                "--upgrade-to": upgrade_to is not None,
+                "--html": html is not None,
+                "--format json": format_ is OutputFormat.JSON,
+            }
+        )
     if list(paths).count(_STDIN) > 1:
         fail("standard input (-) can be read once; give it once")
     try:
@@ -138,8 +157,11 @@ def tap(
     status = 0
     try:
         with no_garbage_collection():  # nothing here refers to itself, and there are very many objects
-            for path in paths:
-                arriving = _arriving(path, out)
+            if top:
+                status = _top(paths, ports, registry, conditions, names, reading)
+            for path in () if top else paths:
+                stream = _stream_at(path)
+                arriving = None if stream is None else _arriving(stream, out.flush)
                 log = _log_at(path, arriving) if logs else None
                 if counts is None or log is None:
                     status |= _tap(path, arriving, ports, registry, conditions, names, out, lines, counts, reading)
@@ -181,12 +203,25 @@ def _is_log(path: Path) -> bool:
         return is_log(file.read(_BYTES_OF_TEXT))
 
 
-def _arriving(path: Path, out: Output) -> Arriving | None:
-    """Open standard input or a pipe, and wait for its first bytes; None for a file, or a folder."""
-    if path != _STDIN and not _is_pipe(path):
-        return None
-    stream = cast("io.BufferedReader[Any]", sys.stdin.buffer) if path == _STDIN else path.open("rb")
-    arriving = Arriving(stream, out.flush)
+def _check_top(others: Mapping[str, bool]) -> None:
+    """Check that `--top` can be used, and end the command if it cannot: each other option, and if it is given."""
+    for name, given in others.items():
+        if given:
+            fail(f"--top cannot be used with {name}")
+    if not is_terminal(sys.stdout):
+        fail("--top needs a terminal; --summary writes its counts to files and pipes")
+
+
+def _stream_at(path: Path) -> io.BufferedReader[Any] | None:
+    """Open standard input or a pipe; None for a file, or a folder."""
+    if path == _STDIN:
+        return cast("io.BufferedReader[Any]", sys.stdin.buffer)
+    return cast("io.BufferedReader[Any]", path.open("rb")) if _is_pipe(path) else None
+
+
+def _arriving(stream: io.BufferedReader[Any], before_waiting: Callable[[], None]) -> Arriving:
+    """Wait for the first bytes of a stream."""
+    arriving = Arriving(stream, before_waiting)
     arriving.peek(_FIRST_BYTES)
     return arriving
 
@@ -224,40 +259,104 @@ def _tap(
     reading: Reading,
 ) -> int:
     """Show or count the exchanges of one capture; 0, 1 if it is damaged, or `FAILED` if not all of it can be read."""
-    is_stdin = path == _STDIN
-    name = _NAME_OF_STDIN if is_stdin else str(path)
-    chosen = Filter(conditions, names)
+    name = _NAME_OF_STDIN if path == _STDIN else str(path)
     status = 0
     if counts is not None:
         counts.begin_capture()
-    # Bodies are the only use of frames that have been looked at.
-    rows = rows_of(
-        filter_frames(counted(_frames(path, arriving, ports, registry), reading), conditions, registry),
-        registry,
-        with_topics=counts is None or bool(conditions.topics),
-        with_frames=lines.has_bodies,
-    )
+    frames = _frames(path, arriving, ports, registry)
+    topics, bodies = counts is None or bool(conditions.topics), lines.has_bodies
     try:
-        for exchange in exchanges(rows):
-            faulty = [row for row in exchange if row is not None and row.unread is not None]
-            for row in faulty:
-                if row.size is not None and row.unread is not None:
-                    reading.miss_body(row.unread)
-            names.learn(exchange)
-            if not chosen.has(exchange):
-                continue
-            if faulty:
-                status |= exchange.is_damaged
+        for exchange in _chosen(frames, registry, conditions, names, reading, topics=topics, bodies=bodies):
+            status |= exchange.is_damaged
             if counts is None:
                 out.write(lines.exchange(name, exchange))
             else:
                 counts.add(exchange)
     except CaptureError as error:
         out.flush()
-        print_err(("error: ", "red"), one_line(error))
-        reading.miss(Unread(Reason.DAMAGED, 0))
-        status = FAILED
+        status = _report(error, reading)
     return status
+
+
+def _top(
+    paths: Sequence[Path],
+    ports: Collection[int],
+    registry: Registry,
+    conditions: Conditions,
+    names: TopicNames,
+    reading: Reading,
+) -> int:
+    """Show the exchanges of all captures in a table until the key `q`; the exit status is as for lines."""
+    try:
+        from kipwire.console.tap.screen import NoScreenError, QuitError, View, opened_screen
+        from kipwire.console.tap.top import TopCounts
+    except ImportError:  # as on Windows
+        fail("--top needs curses, which this Python does not have; --summary shows its counts")
+    status = 0
+    errors = []
+    counts, topics = TopCounts(), bool(conditions.topics)
+    try:
+        with opened_screen() as screen:
+            view = View(screen, counts, reading)
+            for path in paths:
+                stream = _stream_at(path)
+                counts.begin_capture(is_live=stream is not None)
+                try:
+                    if stream is None and (capture := capture_at(path)) is not None and capture.packets == (path,):
+                        stream = path.open("rb")  # so that packets without frames do not hold up the screen
+                    arriving = None if stream is None else _arriving(stream, partial(view.wait, stream.fileno()))
+                    frames = view.beside(_frames(path, arriving, ports, registry))
+                    for exchange in _chosen(frames, registry, conditions, names, reading, topics=topics):
+                        status |= exchange.is_damaged
+                        counts.add(exchange)
+                except CaptureError as error:
+                    errors.append(error)
+                    view.error = one_line(error)
+                finally:
+                    if stream is not None:
+                        stream.close()
+            view.stay()
+    except QuitError:
+        pass
+    except NoScreenError as error:
+        fail(f"--top needs a terminal: {error}")
+    for one in errors:
+        status |= _report(one, reading)
+    return status
+
+
+def _chosen(
+    frames: Iterable[Numbered],
+    registry: Registry,
+    conditions: Conditions,
+    names: TopicNames,
+    reading: Reading,
+    *,
+    topics: bool,
+    bodies: bool = False,
+) -> Iterator[Exchange]:
+    """Yield the exchanges that are wanted, with their topics or bodies; count what was read of all."""
+    chosen = Filter(conditions, names)
+    rows = rows_of(
+        filter_frames(counted(frames, reading), conditions, registry),
+        registry,
+        with_topics=topics,
+        with_frames=bodies,  # of which nothing else is left to be seen
+    )
+    for exchange in exchanges(rows):
+        for row in exchange:
+            if row is not None and row.unread is not None and row.size is not None:
+                reading.miss_body(row.unread)
+        names.learn(exchange)
+        if chosen.has(exchange):
+            yield exchange
+
+
+def _report(error: CaptureError, reading: Reading) -> int:
+    """Say why a capture cannot be read; the exit status."""
+    print_err(("error: ", "red"), one_line(error))
+    reading.miss(Unread(Reason.DAMAGED, 0))
+    return FAILED
 
 
 def _frames(path: Path, arriving: Arriving | None, ports: Collection[int], registry: Registry) -> Iterator[Numbered]:
