@@ -50,7 +50,7 @@ def test_pasted_bytes_are_shown_as_the_command_prints_them(
         (REQUEST, "", ["inspect", "--request"], 0),
         (FRAME, "response:FindCoordinator:3", ["inspect", "--response", "FindCoordinator", "3"], 0),
         (FRAME, "response:FindCoordinator", ["inspect", "--response", "FindCoordinator", "3"], 0),
-        ("0000", "HeartbeatResponse", ["inspect", "HeartbeatResponse", "4"], 1),
+        ("0000", "HeartbeatResponse", ["inspect", "HeartbeatResponse", "0"], 0),  # the newest that reads all
         ("00000000001900", "HeartbeatResponse v4", ["inspect", "HeartbeatResponse", "4"], 0),
         (FRAME[:30], "response:FindCoordinator:3", ["inspect", "--response", "FindCoordinator", "3"], 1),  # a half
         (FRAME, "", ["inspect", "--request"], 1),  # a response

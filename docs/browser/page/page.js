@@ -3,6 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const MOST_TEXT = 200_000;  // characters that the field shows; a longer text is kept as a file
 const MOST_LINK = 30_000;   // characters of hex in a link
+const MOST_PAGE = 8_000_000; // bytes of files that are a page at first; of larger ones the beginning is shown, as text
 const PASTED = "pasted.txt";
 const SAMPLES = {
   request: {hex: "0000001f0003000900000007000762696c6c696e670002076f72646572730001000000", form: ""},
@@ -93,8 +94,9 @@ function listForms(names) {
 
 // From what is given to a command, and to what it says.
 
-async function show(view = "page") {
+async function show() {
   const mine = ++turn;
+  const view = files.reduce((sum, {data}) => sum + data.size, 0) > MOST_PAGE ? "text" : "page";
   const names = files.length ? tops(files) : [PASTED];
   if (!files.length && !(held ?? $("text").value).trim()) return say("Nothing is there yet: paste or drop something.");
   working("Reading");
@@ -202,7 +204,7 @@ async function takeSpecs(given) {
     $("class").onchange = read;
     read();
     if (names.length) listForms(await ask("forms", packages));
-    say(names.length ? "Your specs are read: paste bytes, and choose the message." : "The specs have problems.", !names.length);
+    say(names.length ? "Your specs are read: paste bytes, and choose the message. Load the page again for Kafka's." : "The specs have problems.", !names.length);
     document.documentElement.dataset.shown = `${mine}:specs`;
   } catch (error) {
     specs = [];
