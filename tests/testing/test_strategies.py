@@ -69,8 +69,8 @@ def test_messages_meet_the_ends_of_ranges_and_long_values() -> None:
     sizes = set[int]()
     character_sizes = set[int]()
 
-    # Several in each example, as Hypothesis makes many examples by changing an earlier one. 50 do without a long value in
-    # some runs: which are drawn depends on the modules that are loaded, from whose constants Hypothesis takes some.
+    # Several in each example, as Hypothesis makes many examples by changing an earlier one. Of 50 examples none has a
+    # long value in some runs: Hypothesis takes some values from the constants of the modules that are loaded.
     @settings(max_examples=150, derandomize=True, database=None)
     @given(st.lists(messages(InitProducerIdRequest), min_size=16, max_size=16))
     def collect(drawn: list[InitProducerIdRequest]) -> None:
