@@ -98,12 +98,12 @@ def test_a_cluster_that_is_down_at_the_start_is_one_line_and_is_found_when_it_is
 
     run(work())
     found = lines(caplog)
-    assert all("connection refused" in one for one in found)
     asking = "cannot ask for the brokers, whose ports open once a client has asked"
-    of_asking = [one.startswith(asking) for one in found]
-    assert of_asking.count(True) == 2  # once before and once after
-    assert of_asking[0]
-    assert not of_asking[-1]  # of the client; `listens`, which sends nothing, may be one, too
+    of_asking = [one for one in found if one.startswith(asking)]
+    assert sum("connection refused" in one for one in of_asking) == 2  # once before and once after
+    assert len(of_asking) <= 3  # a cluster that ends may break off what it has just accepted, too
+    assert found[0] == of_asking[0]
+    assert "connection refused" in found[-1] and found[-1] not in of_asking  # of the client, which is the last
 
 
 def test_more_brokers_than_the_proxy_may_listen_for_open_no_listener(
