@@ -77,10 +77,10 @@ def _dead_links(folder: Path, path: str, links: list[str], pages: Mapping[str, C
         if parts.scheme or parts.netloc:
             continue
         target = normpath(join(dirname(path), unquote(parts.path))) if parts.path else path
-        if target == APART:
+        if target in (APART, f"{APART}/index.html"):
             if not (folder / APART).is_dir():
                 continue
-            target += "/index.html"
+            target = f"{APART}/index.html"
         if target.startswith("..") or not (folder / target).is_file():
             yield link, "no page or file of this name"
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
