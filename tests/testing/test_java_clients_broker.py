@@ -26,9 +26,9 @@ def broker() -> Iterator[FakeBroker]:
         yield broker
 
 
-def tool(broker: FakeBroker, name: str, *arguments: str, given: str = "", package: str = TOOLS) -> str:
+def tool(broker: FakeBroker, name: str, *arguments: str, given: str = "") -> str:
     """Run a tool of Kafka against the broker; return its output."""
-    command = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool", f"{package}.{name}"]
+    command = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool", f"{TOOLS}.{name}"]
     command += ["--bootstrap-server", broker.bootstrap_servers, *arguments]
     done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
@@ -120,5 +120,5 @@ def test_administrators_get_what_they_ask_for(broker: FakeBroker, tmp_path: Path
     assert "Successful" in tool(broker, "consumer.group.ConsumerGroupCommand", *how)
     assert broker.committed_offsets("g") == {}
     altering = ("--alter", "--entity-type", "topics", "--entity-name", TOPIC, "--add-config", "retention.ms=1000")
-    tool(broker, "ConfigCommand", *altering, package="kafka.admin")
+    tool(broker, "ConfigCommand", *altering)
     assert "Configs: retention.ms=1000" in tool(broker, "TopicCommand", "--describe", "--topic", TOPIC)
